@@ -1,0 +1,35 @@
+# Every target sets itself up on a fresh machine; a stamp file makes the second start instant.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+OUT    ?= demo
+
+.PHONY: demo test check bench clean
+
+demo: $(VENV)/.ready            ## look at what Unmask does, on the built-in data
+	$(BIN)/unmask demo --out $(OUT)
+
+test: $(VENV)/.ready-test       ## every test
+	$(BIN)/python -m pytest -n 2
+
+check: $(VENV)/.ready-test      ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.ready-test      ## every benchmark; rows go to benchmarks/results.jsonl
+	$(BIN)/python -m benchmarks
+
+clean:                          ## forget the environment
+	rm -rf $(VENV)
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.ready: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.ready-test: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	touch $(VENV)/.ready $@

@@ -1,0 +1,1 @@
+"""The command line: one file a command. ``main.py`` lists them; each is arguments plus one call."""

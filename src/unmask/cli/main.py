@@ -1,0 +1,71 @@
+"""``unmask``: the list of commands, and the one place where a user's mistake becomes an exit code."""
+
+import sys
+from importlib import import_module
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from unmask import __version__
+from unmask.errors import UnmaskError
+
+# Command -> (module with ``main(argv)``, what it does). Modules are imported only when called, so that
+# ``unmask --help`` does not wait for torch.
+COMMANDS = {
+    "data": ("unmask.cli.data", "look at a set of pictures: counts, sizes, bad files, a contact sheet"),
+    "train codec": ("unmask.cli.train_codec", "stage 1: learn to turn pictures into codes and back"),
+    "reconstruct": ("unmask.cli.reconstruct", "pictures through a codec and back, side by side, measured"),
+    "weights": ("unmask.cli.weights", "third-party weights (Inception, VGG, Alex): list, fetch, verify"),
+    "demo": ("unmask.cli.demo", "a tour of everything, on the built-in data"),
+}
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run one command line and exit: 0 when all went well, 2 on a mistake the user can mend."""
+    argv = sys.argv[1:] if argv is None else argv
+    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    try:
+        _dispatch(argv)
+    except UnmaskError as error:
+        errors.print(f"[bold red]error:[/] {escape(str(error))}")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        errors.print("stopped")
+        sys.exit(130)
+
+
+def _dispatch(argv: list[str]) -> None:
+    if argv == ["--version"]:
+        print(f"unmask {__version__}")
+        return
+    for words in (2, 1):
+        name = " ".join(argv[:words])
+        if name in COMMANDS:
+            module, _ = COMMANDS[name]
+            import_module(module).main(argv[words:])
+            return
+    if argv and argv[0] not in ("-h", "--help", "help"):
+        raise UnmaskError(_unknown(argv))
+    _print_help()
+
+
+def _unknown(argv: list[str]) -> str:
+    import difflib
+
+    typed = " ".join(word for word in argv[:2] if not word.startswith("-"))
+    near = difflib.get_close_matches(typed, COMMANDS, n=1, cutoff=0.5) or [
+        name for name in COMMANDS if name.startswith(f"{argv[0]} ")
+    ]
+    suggestion = f"did you mean:  unmask {near[0]}" if near else "see what there is:  unmask --help"
+    return f"there is no command {typed!r}\n  {suggestion}"
+
+
+def _print_help() -> None:
+    console = Console(highlight=False)
+    console.print("[bold]unmask[/]: train an image codec and a diffusion prior on your own pictures\n")
+    table = Table(box=None, show_header=False, padding=(0, 2))
+    for name, (_, summary) in COMMANDS.items():
+        table.add_row(f"[bold]unmask {name}[/]", summary)
+    console.print(table)
+    console.print("\nEvery command teaches itself:  unmask COMMAND --help")

@@ -1,0 +1,36 @@
+"""The one exception family: what a user can mend, said in a sentence.
+
+A message says what was found, what was wanted and, on an indented line of its own, what to type.
+Programmers' mistakes are assertions, never these.
+"""
+
+
+class UnmaskError(Exception):
+    """A mistake the user can mend. The command line prints it and exits with 2, without a traceback."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message if hint is None else f"{message}\n  {hint}")
+
+
+class ConfigError(UnmaskError):
+    """A setting that does not exist, does not fit its type, or contradicts another."""
+
+
+class DataError(UnmaskError):
+    """Pictures that cannot be found, read or used."""
+
+
+class RunError(UnmaskError):
+    """A run folder that is absent, damaged, or belongs to another configuration."""
+
+
+class BundleError(UnmaskError):
+    """A model on disk that is absent, damaged, or of another kind than was asked for."""
+
+
+class WeightsError(UnmaskError):
+    """Third-party weights that are absent or are not the file they claim to be."""
+
+
+class TrainingError(UnmaskError):
+    """A training that cannot go on, such as one whose loss is no longer a number."""

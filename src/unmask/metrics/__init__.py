@@ -1,0 +1,1 @@
+"""How good is it: distances between pictures and between sets of pictures."""

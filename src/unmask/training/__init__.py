@@ -1,0 +1,1 @@
+"""Weights get better: one engine, one loop, one task a stage."""

@@ -1,0 +1,58 @@
+"""The tree is the data's path: a module imports only what stands to its left (docs/architecture.md)."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "unmask"
+RANKS = [
+    {"errors", "files", "rng"},
+    {"images", "codec", "prior", "diffusion", "runs", "bundle", "weights"},
+    {"codes", "sampling", "likelihood", "metrics"},
+    {"training"},
+    {"config", "presets"},
+    {"importers", "pipeline"},
+    {"cli", "studio"},
+]
+RANK_OF = {name: rank for rank, names in enumerate(RANKS) for name in names}
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported_parts(path: Path) -> set[str]:
+    """The parts of unmask that a file imports, at the top or inside functions."""
+    parts = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative imports hide where things live"
+            parts.add(node.module)
+        elif isinstance(node, ast.Import):
+            parts.update(alias.name for alias in node.names)
+    return {name.split(".")[1] for name in parts if name.startswith("unmask.")}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_module_imports_only_what_stands_to_its_left(path):
+    own = part_of(path)
+    wrong = {other for other in imported_parts(path) if other != own and RANK_OF[other] >= RANK_OF[own]}
+    # config composes what presets name: the one pair within a rank with an order of its own
+    wrong -= {"config"} if own == "presets" else set()
+    assert not wrong, f"{own} must not import {sorted(wrong)}"
+
+
+@pytest.mark.parametrize(
+    "phrase", ["torch.manual_seed", "np.random.", "import random", "torchvision", ".cuda("]
+)
+def test_what_the_source_never_says(phrase):
+    assert not [str(path) for path in MODULES if phrase in path.read_text()]
+
+
+def test_help_does_not_wait_for_torch():
+    code = "import sys, unmask.cli.main as m; m.main(['--help']); assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
