@@ -1,0 +1,110 @@
+"""What a codec and its losses can be told. Free of torch, so that ``--help`` is instant."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+from unmask.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantizerConfig:
+    """How a latent vector becomes one of K codes."""
+
+    kind: Literal["nearest", "gumbel", "fsq"] = "nearest"
+    """nearest: the closest codebook vector (the paper). gumbel: a hardening softmax. fsq: rounded scalars."""
+    codebook_size: int = 1024
+    """K. With fsq it must be the product of the levels."""
+    codebook_weight: float = 1.0
+    """nearest: weight of the term that moves codes towards latents (paper 1; the authors' code has 0.25)."""
+    commitment_weight: float = 0.25
+    """nearest: weight of the term that moves latents towards codes (paper 0.25; the authors' code has 1)."""
+    kmeans_batches: int = 0
+    """nearest: start from k-means on the latents of this many batches. 0: start from small random codes."""
+    recycle_after: int = 0
+    """nearest: move a code unused for this many batches onto a random latent. 0: never."""
+    anneal_steps: int = 150_000
+    """gumbel: steps in which the temperature falls from 1 to 1/16."""
+    kl_weight: float = 1e-8
+    """gumbel: weight of the divergence between the code distribution and the uniform one."""
+    levels: tuple[int, ...] = (8, 8, 4, 4)
+    """fsq: values each scalar can take."""
+
+    def __post_init__(self) -> None:
+        if self.codebook_size < 2:
+            raise ConfigError(f"codec.quantizer.codebook-size={self.codebook_size} holds no information")
+        if self.kind == "fsq" and (min(self.levels) < 2 or math.prod(self.levels) != self.codebook_size):
+            raise ConfigError(
+                f"fsq levels {self.levels} make {math.prod(self.levels)} codes, "
+                f"but codec.quantizer.codebook-size is {self.codebook_size}",
+                hint=f"--codec.quantizer.codebook-size {math.prod(self.levels)}",
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodecConfig:
+    """Encoder, quantiser and decoder: 256×256×3 pixels to 16×16 codes and back at the paper's settings."""
+
+    width: int = 128
+    """Channels at full resolution."""
+    multipliers: tuple[int, ...] = (1, 1, 2, 2, 4)
+    """Channels of each level in widths; every level but the first halves the picture."""
+    blocks: int = 2
+    """Residual blocks a level."""
+    attention: tuple[int, ...] = (16,)
+    """Down-sampling factors at which attention follows each block (it always stands in the middle)."""
+    code_width: int = 256
+    """E, the channels of a latent."""
+    groups: int = 32
+    """Groups of every normalisation."""
+    pixel_range: tuple[float, float] = (0.0, 1.0)
+    """What black and white are inside the network; callers always see 0 and 1."""
+    quantizer: QuantizerConfig = field(default_factory=QuantizerConfig)
+
+    def __post_init__(self) -> None:
+        if not self.multipliers or min(self.multipliers) < 1 or min(self.width, self.blocks) < 1:
+            raise ConfigError("codec.width, codec.blocks and every codec.multipliers must be at least 1")
+        for multiplier in self.multipliers:
+            if (self.width * multiplier) % self.groups:
+                raise ConfigError(
+                    f"codec.width={self.width} × {multiplier} is not divisible by codec.groups={self.groups}"
+                )
+        factors = {2**level for level in range(len(self.multipliers))}
+        if not set(self.attention) <= factors:
+            raise ConfigError(
+                f"codec.attention={self.attention} names a factor that this codec does not reach; "
+                f"it has {sorted(factors)}"
+            )
+
+    @property
+    def factor(self) -> int:
+        """Pixels per code along an edge: 16 at the paper's settings."""
+        return int(2 ** (len(self.multipliers) - 1))
+
+    def grid(self, size_px: int) -> int:
+        """Codes along the edge of a picture of ``size_px`` pixels."""
+        if size_px < self.factor or size_px % self.factor:
+            raise ConfigError(
+                f"pictures of {size_px} pixels do not divide into codes of {self.factor} pixels each",
+                hint=f"--images.size {max(1, round(size_px / self.factor)) * self.factor}",
+            )
+        return size_px // self.factor
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossConfig:
+    """What the codec is trained for: closeness in pixels and in features, and fooling a discriminator."""
+
+    perceptual: Literal["vgg", "alex", "off"] = "vgg"
+    """Network of the LPIPS distance (unmask weights get lpips-vgg). off: L1 alone."""
+    perceptual_weight: float = 1.0
+    adversarial: Literal["hinge", "logistic", "off"] = "hinge"
+    """hinge: what the authors ran. logistic: what the paper writes."""
+    adversarial_start: int = 30_001
+    """First step at which the discriminator learns and is listened to."""
+    adaptive_max: float = 1.0
+    """λ_max, the clamp on the adaptive weight. inf: no clamp (an ablation of the paper)."""
+    augment: bool = True
+    """Differentiable augmentation of everything the discriminator sees (an ablation of the paper)."""
+    discriminator_width: int = 64
+    discriminator_layers: int = 3

@@ -1,0 +1,39 @@
+"""Nearest rows and k-means: the geometry of codebooks."""
+
+import torch
+from torch import Tensor
+
+from unmask.errors import ConfigError
+
+CHUNK = 65_536  # rows whose distances are held at once
+
+
+def nearest_rows(rows: Tensor, centres: Tensor) -> Tensor:
+    """(n, E) rows to the (n,) index of the (K, E) centre closest to each.
+
+    ‖r − c‖² = ‖r‖² − 2 r·c + ‖c‖², and the first term does not change which is smallest.
+    """
+    half_norms = centres.square().sum(1) / 2
+    return torch.cat(
+        [torch.addmm(half_norms, part, centres.T, alpha=-1).argmin(1) for part in torch.split(rows, CHUNK)]
+    )
+
+
+def kmeans(rows: Tensor, num_centres: int, rng: torch.Generator, num_rounds: int = 20) -> Tensor:
+    """(n, E) rows to (num_centres, E) centres by Lloyd's rounds; an empty centre moves onto a random row."""
+    if len(rows) < num_centres:
+        raise ConfigError(
+            f"k-means wants at least one latent a code: {len(rows)} latents for {num_centres} codes",
+            hint="take more batches (--codec.quantizer.kmeans-batches) or a smaller codebook",
+        )
+    order = torch.randperm(len(rows), generator=rng, device=rng.device).to(rows.device)
+    centres = rows[order[:num_centres]].clone()
+    for _ in range(num_rounds):
+        owner = nearest_rows(rows, centres)
+        counts = torch.bincount(owner, minlength=num_centres)
+        sums = torch.zeros_like(centres).index_add_(0, owner, rows)
+        centres = sums / counts.clamp(min=1)[:, None]
+        empty = (counts == 0).nonzero().flatten()
+        drawn = torch.randint(len(rows), (len(empty),), generator=rng, device=rng.device)
+        centres[empty] = rows[drawn.to(rows.device)]
+    return centres

@@ -1,0 +1,147 @@
+"""Quantisers: exact look-ups, gradients that pass, codebooks that live."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unmask.codec.config import QuantizerConfig
+from unmask.codec.kmeans import kmeans, nearest_rows
+from unmask.codec.quantizers import FiniteScalar, Gumbel, Nearest
+from unmask.errors import ConfigError
+from unmask.rng import generator, initialise
+
+WIDTH = 6
+
+
+def nearest_quantizer(rng, num_codes=12, **settings):
+    quantizer = Nearest(QuantizerConfig(codebook_size=num_codes, **settings), WIDTH)
+    torch.nn.init.normal_(quantizer.codebook, generator=rng)
+    return quantizer
+
+
+def latents_of(rng, *, size=3):
+    return torch.randn(2, WIDTH, size, size, generator=rng, requires_grad=True)
+
+
+@given(seed=st.integers(0, 2**32), num_rows=st.integers(1, 40), num_centres=st.integers(1, 20))
+def test_the_nearest_code_is_the_nearest_by_brute_force(seed, num_rows, num_centres):
+    rng = generator(seed)
+    rows = torch.randn(num_rows, WIDTH, generator=rng)
+    centres = torch.randn(num_centres, WIDTH, generator=rng)
+    distances = (rows[:, None] - centres[None]).norm(dim=2)
+    chosen = distances.gather(1, nearest_rows(rows, centres)[:, None]).squeeze(1)
+    torch.testing.assert_close(chosen, distances.min(1).values, rtol=0, atol=1e-5)
+
+
+def test_quantised_latents_are_the_codes_latents(rng):
+    quantizer = nearest_quantizer(rng)
+    quantized = quantizer(latents_of(rng), 0, rng)
+    torch.testing.assert_close(quantized.latents, quantizer.lookup(quantized.codes))
+
+
+def test_the_gradient_passes_straight_through_to_the_encoder(rng):
+    quantizer, latents = nearest_quantizer(rng), latents_of(rng)
+    direction = torch.randn(latents.shape, generator=rng)
+    (gradient,) = torch.autograd.grad((quantizer(latents, 0, rng).latents * direction).sum(), latents)
+    torch.testing.assert_close(gradient, direction)
+
+
+def test_each_loss_term_moves_its_own_side_with_its_own_weight(rng):
+    latents = latents_of(rng)
+    for a, b in ((1.0, 0.25), (0.25, 1.0)):
+        quantizer = nearest_quantizer(rng, codebook_weight=a, commitment_weight=b)
+        quantized = quantizer(latents, 0, rng)
+        to_latents, to_codes = torch.autograd.grad(quantized.loss, [latents, quantizer.codebook])
+        difference = (latents - quantizer.lookup(quantized.codes)).detach()
+        torch.testing.assert_close(to_latents, b * 2 * difference / difference.numel())
+        expected = torch.zeros_like(quantizer.codebook).index_add_(
+            0, quantized.codes.flatten(), -difference.permute(0, 2, 3, 1).reshape(-1, WIDTH)
+        )
+        torch.testing.assert_close(to_codes, a * 2 * expected / difference.numel())
+
+
+def test_a_code_is_recycled_when_it_has_been_idle_long_enough_and_not_before(rng):
+    quantizer = nearest_quantizer(rng, num_codes=4, recycle_after=3)
+    latents = latents_of(rng).detach()
+    before = quantizer.codebook.clone()
+    used = torch.tensor([True, True, True, False])
+    assert [quantizer.recycle(used, latents, rng) for _ in range(4)] == [0, 0, 1, 0]
+    torch.testing.assert_close(quantizer.codebook[:3], before[:3])
+    rows = latents.permute(0, 2, 3, 1).reshape(-1, WIDTH)
+    assert (rows == quantizer.codebook[3]).all(1).any(), "a recycled code is one of the batch's latents"
+
+
+def test_kmeans_finds_separate_clusters(rng):
+    centres = 20 * torch.randn(5, WIDTH, generator=rng)
+    owner = torch.randint(5, (2000,), generator=rng)
+    rows = centres[owner] + 0.1 * torch.randn(2000, WIDTH, generator=rng)
+    found = kmeans(rows, 8, rng)
+    assert torch.cdist(centres, found).min(1).values.max() < 0.2
+
+
+def test_kmeans_wants_a_latent_a_code(rng):
+    with pytest.raises(ConfigError, match="7 latents for 8 codes"):
+        kmeans(torch.zeros(7, WIDTH), 8, rng)
+
+
+def test_gumbel_hardens_from_one_to_a_sixteenth():
+    quantizer = Gumbel(QuantizerConfig(kind="gumbel", anneal_steps=100), WIDTH)
+    assert quantizer.temperature(0) == 1
+    assert quantizer.temperature(50) == pytest.approx(1 / 4)
+    assert quantizer.temperature(100) == quantizer.temperature(10_000) == pytest.approx(1 / 16)
+
+
+def test_gumbel_picks_codes_with_the_softmax_probabilities(rng):
+    """The arg max of logits plus noise is a draw from their softmax: here by frequency, within 4 sigma."""
+    quantizer = Gumbel(QuantizerConfig(kind="gumbel", codebook_size=3, anneal_steps=1), WIDTH)
+    initialise(quantizer, rng)
+    quantizer.initialise(rng)
+    latents = torch.randn(1, WIDTH, 1, 1, generator=rng).expand(1, WIDTH, 200, 200)
+    p = quantizer.logits(latents)[0, :, 0, 0].softmax(0)
+    mixed = quantizer(latents, 1, rng).latents  # temperature 1/16: nearly one code each
+    picked = nearest_rows(mixed.permute(0, 2, 3, 1).reshape(-1, WIDTH), quantizer.codebook)
+    share = torch.bincount(picked, minlength=3) / len(picked)
+    assert ((share - p).abs() < 4 * (p * (1 - p) / len(picked)).sqrt() + 0.005).all()
+    assert p.max() - p.min() > 0.05, "the test could not tell a uniform draw from the right one"
+
+
+def test_gumbel_gradients_reach_encoder_and_codebook(rng):
+    quantizer = Gumbel(QuantizerConfig(kind="gumbel", codebook_size=5), WIDTH)
+    initialise(quantizer, rng)
+    quantizer.initialise(rng)
+    latents = latents_of(rng)
+    quantizer(latents, 0, rng).latents.square().sum().backward()
+    assert latents.grad.abs().sum() > 0
+    assert quantizer.codebook.grad.abs().sum() > 0
+
+
+@given(levels=st.lists(st.integers(2, 6), min_size=1, max_size=4))
+def test_every_finite_scalar_code_survives_the_round_trip(levels):
+    num_codes = int(torch.tensor(levels).prod())
+    config = QuantizerConfig(kind="fsq", codebook_size=num_codes, levels=tuple(levels))
+    quantizer = FiniteScalar(config, len(levels))
+    with torch.no_grad():  # the projections become the identity, up to the scale of the sigmoid's inverse
+        for layer in (quantizer.project_in, quantizer.project_out):
+            layer.weight.copy_(torch.eye(len(levels))[:, :, None, None])
+            layer.bias.zero_()
+    codes = torch.arange(num_codes).view(1, 1, -1)
+    scalars = quantizer.lookup(codes)  # digits spread over [−1, 1]
+    digits = (scalars + 1) / 2 * (quantizer.levels[:, None, None] - 1)
+    inverse = torch.logit((digits + 0.5) / quantizer.levels[:, None, None])
+    assert torch.equal(quantizer.nearest(inverse), codes)
+
+
+def test_finite_scalars_pass_a_gradient(rng):
+    config = QuantizerConfig(kind="fsq", codebook_size=64, levels=(8, 8))
+    quantizer = FiniteScalar(config, WIDTH)
+    latents = latents_of(rng)
+    quantized = quantizer(latents, 0, rng)
+    torch.testing.assert_close(quantized.latents, quantizer.lookup(quantized.codes))
+    quantized.latents.square().sum().backward()
+    assert latents.grad.abs().sum() > 0
+
+
+def test_levels_that_do_not_make_the_codebook_are_refused():
+    with pytest.raises(ConfigError, match="make 64 codes"):
+        QuantizerConfig(kind="fsq", codebook_size=100, levels=(8, 8))
