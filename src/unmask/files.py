@@ -13,6 +13,11 @@ from pathlib import Path
 from typing import Any
 
 
+def cache_folder() -> Path:
+    """The folder for what can be fetched or computed again: ``$UNMASK_CACHE``, else ``~/.cache/unmask``."""
+    return Path(os.environ.get("UNMASK_CACHE") or "~/.cache/unmask").expanduser()
+
+
 def write_bytes(path: Path, data: bytes) -> None:
     """Put ``data`` at ``path``; a reader sees the old file or the new one, never a part."""
     partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
