@@ -1,5 +1,6 @@
 """The paper's networks have the paper's sizes."""
 
+import pytest
 import torch
 from torch import nn
 
@@ -7,10 +8,13 @@ from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.blocks import Residual
 from unmask.codec.config import CodecConfig, LossConfig
 from unmask.codec.discriminator import Discriminator
+from unmask.prior.config import PriorConfig
+from unmask.prior.transformer import Transformer
 from unmask.rng import generator
 
 AUTHORS_AUTOENCODER = 65_779_974
 AUTHORS_DISCRIMINATOR = 2_765_633
+AUTHORS_PRIOR = 76_838_912
 
 
 def count(module: nn.Module) -> int:
@@ -35,3 +39,12 @@ def test_the_codec_has_the_authors_size_less_what_they_never_use():
 
 def test_the_discriminator_has_the_authors_size():
     assert count(Discriminator(LossConfig(), generator(0))) == AUTHORS_DISCRIMINATOR
+
+
+@pytest.mark.parametrize("kind", ["absorbing", "autoregressive"])
+def test_the_prior_has_the_authors_size(kind):
+    with torch.device("meta"):
+        prior = Transformer(PriorConfig(kind=kind), 1024, (16, 16))
+    # The authors count a start vector that only the autoregressive twin uses; that twin embeds no MASK.
+    unused = 512
+    assert count(prior) + unused == AUTHORS_PRIOR

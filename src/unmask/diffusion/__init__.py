@@ -1,0 +1,1 @@
+"""The absorbing mathematics: how codes are masked, what a prediction costs, what is revealed when."""

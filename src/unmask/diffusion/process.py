@@ -1,0 +1,101 @@
+"""Absorbing diffusion as mathematics: masking, the bound on the likelihood, the losses.
+
+Notation of the paper: x0 are clean codes (B, N), xt the same with some absorbed into MASK, and t in 1..T is
+the time. The network's *costs* at (x0, xt) are (B, N): −log p(x0_i | xt) in nats where a code is masked, 0 where
+it is known. A masked set of size n is uniform among its equals, so that every loss here is a weighting of
+
+    h(n) = mean cost of a masked code when n of N are masked.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+
+def absorb(x0: Tensor, t: Tensor, num_steps: int, mask_id: int, *, rng: torch.Generator) -> Tensor:
+    """Draw x_t ~ q(x_t | x_0): every code is absorbed into MASK with probability t/T, on its own.
+
+    x0: (B, N) int64 codes.  t: (B,) int64 in 1..T.  Returns x_t: (B, N) int64.
+    """
+    draws = torch.rand(x0.shape, generator=rng, device=rng.device).to(x0.device)
+    return torch.where(draws < (t / num_steps)[:, None], mask_id, x0)
+
+
+def absorb_exactly(x0: Tensor, counts: Tensor, mask_id: int, *, rng: torch.Generator) -> Tensor:
+    """x0 with ``counts`` codes of each row, chosen uniformly, absorbed into MASK.
+
+    x0: (B, N) int64 codes.  counts: (B,) int64 in 0..N.  Returns (B, N) int64.
+    """
+    order = torch.rand(x0.shape, generator=rng, device=rng.device).argsort(dim=1).argsort(dim=1)
+    return torch.where(order.to(x0.device) < counts[:, None], mask_id, x0)
+
+
+def draw_times(batch: int, num_steps: int, *, stratified: bool, rng: torch.Generator) -> Tensor:
+    """(B,) times in 1..T, each uniform; stratified, they also spread evenly over the batch."""
+    if not stratified:
+        return torch.randint(1, num_steps + 1, (batch,), generator=rng, device=rng.device)
+    places = torch.randperm(batch, generator=rng, device=rng.device)
+    u = (places + torch.rand(batch, generator=rng, device=rng.device)) / batch  # (B,) uniform on [0, 1)
+    return (u * num_steps).long().clamp(max=num_steps - 1) + 1
+
+
+def loss(kind: str, costs: Tensor, masked: Tensor, t: Tensor, num_steps: int) -> Tensor:
+    """(B,) training losses in nats a code, from the network's costs.
+
+    costs: (B, N), zero where not masked.  masked: (B, N) bool.  t: (B,) in 1..T.
+    """
+    N = costs.shape[1]
+    if kind == "elbo":  # T/t makes one uniform t an unbiased draw of the whole sum over t of 1/t
+        return costs.sum(1) * (num_steps / t) / N
+    if kind == "reweighted":  # (T − t + 1)/T, as the paper's appendix derives it
+        return costs.sum(1) * ((num_steps - t + 1) / num_steps) / N
+    assert kind == "mlm"
+    return costs.sum(1) / masked.sum(1).clamp(min=1)
+
+
+def count_weights(num_codes: int, num_steps: int | None) -> Tensor:
+    """(N + 1,) weights w(n) such that the T-step bound on −log p(x0) is Σ_n w(n)·h(n).
+
+    w(n) = Σ_t (1/t)·n·Binomial(n; N, t/T). As T grows this becomes 1 for every n ≥ 1: the average over all
+    orders of an autoregressive model, which ``num_steps=None`` gives exactly.
+    """
+    n = torch.arange(num_codes + 1, dtype=torch.float64)
+    if num_steps is None:
+        return (n > 0).double()
+    t = torch.arange(1, num_steps + 1, dtype=torch.float64)[:, None]
+    p = t / num_steps
+    log_choose = math.lgamma(num_codes + 1) - torch.lgamma(n + 1) - torch.lgamma(num_codes - n + 1)
+    log_binomial = log_choose + torch.xlogy(n, p) + torch.xlogy(num_codes - n, 1 - p)  # (T, N + 1)
+    return (log_binomial.exp() / t).sum(0) * n
+
+
+def bound_from_curve(curve: Tensor, num_steps: int | None) -> Tensor:
+    """(…,) bounds in nats from (…, N) values h(1), …, h(N)."""
+    weights = count_weights(curve.shape[-1], num_steps)[1:].to(curve)
+    return (curve * weights).sum(-1)
+
+
+def stratified_counts(batch: int, num_draws: int, num_codes: int, *, rng: torch.Generator) -> Tensor:
+    """(B, num_draws) mask counts in 1..N, one from each of ``num_draws`` equal parts of that range.
+
+    Each row's mean over its draws of any function of the count is unbiased for the mean over 1..N.
+    """
+    parts = torch.arange(num_draws, device=rng.device)
+    u = (
+        parts + torch.rand(batch, num_draws, generator=rng, device=rng.device, dtype=torch.float64)
+    ) / num_draws
+    return (u * num_codes).long().clamp(max=num_codes - 1) + 1
+
+
+def antithetic_masks(counts: Tensor, num_codes: int, *, rng: torch.Generator) -> Tensor:
+    """(B, P) counts to (B, P, N) masks of those sizes; neighbours in P take opposite ends of one order.
+
+    Each mask alone is uniform among those of its size, so estimates stay unbiased; together a pair covers the
+    positions more evenly than two independent masks.
+    """
+    B, P = counts.shape
+    draws = torch.rand(B, (P + 1) // 2, num_codes, generator=rng, device=rng.device)
+    order = draws.argsort(dim=2).argsort(dim=2)  # the place of each position in a random order
+    both = torch.stack([order, num_codes - 1 - order], dim=2).flatten(1, 2)[:, :P]
+    return both < counts[:, :, None]

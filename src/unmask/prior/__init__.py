@@ -1,0 +1,1 @@
+"""Codes to logits (stage 2): one Transformer, bidirectional or causal."""

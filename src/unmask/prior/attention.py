@@ -1,0 +1,57 @@
+"""Multi-head attention that can be asked for some positions only."""
+
+import torch
+import torch.nn.functional as F
+from einops import rearrange
+from torch import Tensor, nn
+
+
+class Attention(nn.Module):
+    """Self-attention over N positions, each a row of D channels."""
+
+    def __init__(self, width: int, heads: int, qk_norm: bool) -> None:
+        super().__init__()
+        self.heads = heads
+        self.q = nn.Linear(width, width)
+        self.kv = nn.Linear(width, 2 * width)
+        self.out = nn.Linear(width, width)
+        head_width = width // heads
+        self.q_norm = nn.RMSNorm(head_width, eps=1e-6) if qk_norm else nn.Identity()
+        self.k_norm = nn.RMSNorm(head_width, eps=1e-6) if qk_norm else nn.Identity()
+
+    def keys_values(self, x: Tensor, turn: Tensor | None) -> tuple[Tensor, Tensor]:
+        """(B, N, D) to keys and values, (B, M, N, d) each; ``turn`` holds the rotary angles (N, d/2)."""
+        k, v = rearrange(self.kv(x), "B N (two M d) -> two B M N d", two=2, M=self.heads)
+        return rotate(self.k_norm(k), turn), v
+
+    def forward(
+        self, x: Tensor, turn: Tensor | None, k: Tensor, v: Tensor, visible: Tensor | None, causal: bool
+    ) -> Tensor:
+        """(B, Q, D) queries over the given keys and values to (B, Q, D).
+
+        turn: rotary angles of the queries, (Q, d/2) or (B, 1, Q, d/2).  visible: bool, which keys a query
+        may see, broadcast to (B, M, Q, N); None sees all, or with ``causal`` all up to its own place.
+        """
+        q = rotate(self.q_norm(rearrange(self.q(x), "B Q (M d) -> B M Q d", M=self.heads)), turn)
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=visible, is_causal=causal)
+        z: Tensor = self.out(rearrange(y, "B M Q d -> B Q (M d)"))
+        return z
+
+
+def rotate(x: Tensor, turn: Tensor | None) -> Tensor:
+    """Turn pairs of channels of (…, n, d) by the angles (…, n, d/2); with no angles, nothing."""
+    if turn is None:
+        return x
+    a, b = rearrange(x, "... (d two) -> two ... d", two=2)
+    cos, sin = turn.cos().to(x.dtype), turn.sin().to(x.dtype)
+    return rearrange(torch.stack([a * cos - b * sin, a * sin + b * cos]), "two ... d -> ... (d two)")
+
+
+def rotary_angles(grid: tuple[int, int], head_width: int) -> Tensor:
+    """(N, d/2) angles: half of a head's pairs turn with the row, half with the column."""
+    h, w = grid
+    speeds = 100.0 ** -(torch.arange(head_width // 4) / (head_width // 4))  # (d/4,), radians a cell
+    rows = torch.arange(h)[:, None, None] * speeds
+    columns = torch.arange(w)[None, :, None] * speeds
+    both = torch.cat([rows.expand(h, w, -1), columns.expand(h, w, -1)], dim=-1)
+    return rearrange(both, "h w d -> (h w) d")

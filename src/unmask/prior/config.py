@@ -1,0 +1,35 @@
+"""What a prior can be told. Free of torch, so that ``--help`` is instant."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from unmask.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriorConfig:
+    """A Transformer over codes; 77M parameters at the paper's settings."""
+
+    kind: Literal["absorbing", "autoregressive"] = "absorbing"
+    """absorbing: sees all known codes and predicts masked ones. autoregressive: its causal twin."""
+    width: int = 512
+    depth: int = 24
+    heads: int = 8
+    positions: Literal["learned", "rotary"] = "learned"
+    """learned: a vector a position (the paper). rotary: queries and keys turned by row and column."""
+    qk_norm: bool = False
+    """Normalise queries and keys (beyond the paper)."""
+    init: Literal["torch", "gpt2"] = "torch"
+    """gpt2: normal of 0.02, residual outputs scaled down by depth (beyond the paper)."""
+    dropout: float = 0.0
+    """Share of activations dropped in training (beyond the paper)."""
+
+    def __post_init__(self) -> None:
+        if self.width % self.heads:
+            raise ConfigError(f"prior.width={self.width} is not divisible by prior.heads={self.heads}")
+        if self.positions == "rotary" and (self.width // self.heads) % 4:
+            raise ConfigError(
+                f"rotary positions want heads of a multiple of 4 channels, not {self.width // self.heads}"
+            )
+        if not 0 <= self.dropout < 1:
+            raise ConfigError(f"prior.dropout={self.dropout} is not in [0, 1)")

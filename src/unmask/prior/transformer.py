@@ -1,0 +1,188 @@
+"""The prior: one Transformer over codes, bidirectional for absorbing diffusion or causal for its twin.
+
+It has no time input: which codes are masked says all there is to know of the time.
+"""
+
+import math
+from typing import cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from unmask.prior.attention import Attention, rotary_angles
+from unmask.prior.config import PriorConfig
+from unmask.rng import initialise
+
+
+class Block(nn.Module):
+    """Attention and a two-layer perceptron, each normalised before and added after."""
+
+    def __init__(self, config: PriorConfig) -> None:
+        super().__init__()
+        self.norm1 = nn.LayerNorm(config.width)
+        self.attention = Attention(config.width, config.heads, config.qk_norm)
+        self.norm2 = nn.LayerNorm(config.width)
+        self.widen = nn.Linear(config.width, 4 * config.width)
+        self.narrow = nn.Linear(4 * config.width, config.width)
+
+    def perceptron(self, x: Tensor) -> Tensor:
+        """(…, D) to (…, D), position by position."""
+        y: Tensor = self.narrow(F.gelu(self.widen(self.norm2(x))))
+        return y
+
+
+class Cache:
+    """Keys and values of the codes so far: what lets a causal prior take one code at a time."""
+
+    def __init__(self, batch: int) -> None:
+        self.batch = batch
+        self.length = 0
+        self.layers: dict[int, tuple[Tensor, Tensor]] = {}  # of each block, (B, M, length, d)
+
+    def append(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values of a block with those of one more position."""
+        if layer in self.layers:
+            before_k, before_v = self.layers[layer]
+            k, v = torch.cat([before_k, k], dim=2), torch.cat([before_v, v], dim=2)
+        self.layers[layer] = (k, v)
+        return k, v
+
+
+class Transformer(nn.Module):
+    """(B, N) codes to logits over K codes, never over MASK."""
+
+    turn: Tensor | None
+
+    def __init__(
+        self,
+        config: PriorConfig,
+        codebook_size: int,
+        grid: tuple[int, int],
+        rng: torch.Generator | None = None,
+    ) -> None:
+        """Build the network for codes in [0, codebook_size), the id codebook_size itself being MASK."""
+        super().__init__()
+        self.config, self.codebook_size, self.grid = config, codebook_size, grid
+        self.causal = config.kind == "autoregressive"
+        num_positions = grid[0] * grid[1]
+        # The causal twin never sees MASK; it starts from a vector of its own instead.
+        self.tokens = nn.Embedding(codebook_size + (not self.causal), config.width)
+        self.start = nn.Parameter(torch.zeros(config.width)) if self.causal else None
+        learned = config.positions == "learned"
+        self.positions = nn.Parameter(torch.zeros(num_positions, config.width)) if learned else None
+        turn = None if learned else rotary_angles(grid, config.width // config.heads)
+        self.register_buffer("turn", turn, persistent=False)
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.depth))
+        self.norm = nn.LayerNorm(config.width)
+        self.head = nn.Linear(config.width, codebook_size, bias=False)
+        if rng is not None:
+            self._initialise(rng)
+
+    @property
+    def mask_id(self) -> int:
+        """The id that stands for a code not known."""
+        return self.codebook_size
+
+    def forward(self, codes: Tensor, where: Tensor, rng: torch.Generator | None = None) -> Tensor:
+        """Logits (where.sum(), K) at the wanted positions, row-major.
+
+        codes: (B, N) int64, MASK where unknown.  where: (B, N) bool.  The last block's queries and perceptron
+        and the head run at wanted positions only. ``rng`` turns dropout on. The causal twin looks only at the
+        codes before a position, so that MASK may stand from there on.
+        """
+        x = self._embed(codes)
+        *blocks, last = self._blocks
+        for block in blocks:
+            x = self._whole(block, x, rng)
+        return self._head(self._wanted(last, x, where, rng))
+
+    def extend(self, codes: Tensor | None, cache: Cache) -> Tensor:
+        """(B, K) logits of the next code, after one more (B,) code of each sequence; the first takes none."""
+        x = self._start(cache.batch) if codes is None else self.tokens(codes)[:, None]  # (B, 1, D)
+        place = slice(cache.length, cache.length + 1)
+        x = x if self.positions is None else x + self.positions[place]
+        turn = None if self.turn is None else self.turn[place]
+        for layer, block in enumerate(self._blocks):
+            normed = block.norm1(x)
+            k, v = cache.append(layer, *block.attention.keys_values(normed, turn))
+            x = x + block.attention(normed, turn, k, v, None, causal=False)
+            x = x + block.perceptron(x)
+        cache.length += 1
+        return self._head(x.squeeze(1))
+
+    def _embed(self, codes: Tensor) -> Tensor:
+        """(B, N) codes to (B, N, D); the causal twin's input is shifted by one, behind the start vector."""
+        if self.causal:
+            before = codes[:, :-1].clamp(max=self.codebook_size - 1)  # what follows a MASK is never asked for
+            x = torch.cat([self._start(len(codes)), self.tokens(before)], dim=1)
+        else:
+            x = self.tokens(codes)
+        return x if self.positions is None else x + self.positions
+
+    def _start(self, batch: int) -> Tensor:
+        assert self.start is not None, "only the causal twin has a start"
+        return self.start.expand(batch, 1, -1)
+
+    @property
+    def _blocks(self) -> list[Block]:
+        return cast(list[Block], list(self.blocks))
+
+    def _whole(self, block: Block, x: Tensor, rng: torch.Generator | None) -> Tensor:
+        normed = block.norm1(x)
+        k, v = block.attention.keys_values(normed, self.turn)
+        y = block.attention(normed, self.turn, k, v, None, self.causal)
+        x = x + dropout(y, self.config.dropout, rng)
+        return x + dropout(block.perceptron(x), self.config.dropout, rng)
+
+    def _wanted(self, block: Block, x: Tensor, where: Tensor, rng: torch.Generator | None) -> Tensor:
+        """(B, N, D) through the last block to (where.sum(), D): only keys and values are computed everywhere."""
+        normed = block.norm1(x)
+        k, v = block.attention.keys_values(normed, self.turn)
+        places, real = pack(where)  # (B, Q)
+        turn = None if self.turn is None else self.turn[places][:, None]  # (B, 1, Q, d/2)
+        visible = None
+        if self.causal:
+            visible = (places[:, :, None] >= torch.arange(where.shape[1], device=x.device))[:, None]
+        y = block.attention(gather(normed, places), turn, k, v, visible, causal=False)
+        x = (gather(x, places) + dropout(y, self.config.dropout, rng))[real]  # (where.sum(), D)
+        return x + dropout(block.perceptron(x), self.config.dropout, rng)
+
+    def _head(self, x: Tensor) -> Tensor:
+        logits: Tensor = self.head(self.norm(x))
+        return logits.float()
+
+    def _initialise(self, rng: torch.Generator) -> None:
+        initialise(self, rng)
+        if self.config.init == "gpt2":
+            for module in self.modules():
+                if isinstance(module, nn.Linear | nn.Embedding):
+                    nn.init.normal_(module.weight, 0.0, 0.02, generator=rng)
+                if isinstance(module, nn.Linear) and module.bias is not None:
+                    nn.init.zeros_(module.bias)
+            for block in self._blocks:
+                for layer in (block.attention.out, block.narrow):
+                    nn.init.normal_(layer.weight, 0.0, 0.02 / math.sqrt(2 * self.config.depth), generator=rng)
+            if self.positions is not None:
+                nn.init.normal_(self.positions, 0.0, 0.02, generator=rng)
+
+
+def pack(where: Tensor) -> tuple[Tensor, Tensor]:
+    """(B, N) bool to the places wanted, (B, Q) padded to the longest row, and which of them are real."""
+    counts = where.sum(1)
+    longest = int(counts.max())
+    places = (~where).to(torch.uint8).argsort(dim=1, stable=True)[:, :longest]  # wanted ones first, in order
+    return places, torch.arange(longest, device=where.device) < counts[:, None]
+
+
+def gather(x: Tensor, places: Tensor) -> Tensor:
+    """(B, N, D) at (B, Q) places to (B, Q, D)."""
+    return x.gather(1, places[:, :, None].expand(-1, -1, x.shape[2]))
+
+
+def dropout(x: Tensor, share: float, rng: torch.Generator | None) -> Tensor:
+    """Drop a share of the entries and scale up the rest; nothing without a generator."""
+    if rng is None or share == 0:
+        return x
+    kept = torch.rand(x.shape, generator=rng, device=rng.device) >= share
+    return x * kept.to(x.device) / (1 - share)

@@ -1,0 +1,111 @@
+import pytest
+import torch
+
+from unmask.errors import ConfigError
+from unmask.prior.config import PriorConfig
+from unmask.prior.transformer import Cache, Transformer, dropout, pack
+from unmask.rng import generator
+
+K, GRID = 10, (4, 4)
+VARIANTS = [
+    {"positions": positions, "qk_norm": qk_norm, "init": init}
+    for positions, qk_norm, init in [("learned", False, "torch"), ("rotary", True, "gpt2")]
+]
+
+
+def small_prior(kind, **variant):
+    config = PriorConfig(kind=kind, width=32, depth=3, heads=2, **variant)
+    prior = Transformer(config, K, GRID, generator(0))
+    for parameter in (prior.start, prior.positions):  # they start at zero, where a test would see nothing
+        if parameter is not None:
+            torch.nn.init.normal_(parameter, generator=generator(1))
+    return prior
+
+
+@pytest.fixture
+def codes(rng):
+    return torch.randint(K, (5, 16), generator=rng)
+
+
+@pytest.mark.parametrize("kind", ["absorbing", "autoregressive"])
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_logits_where_wanted_equal_the_full_computation(kind, variant, share, codes, rng):
+    prior = small_prior(kind, **variant)
+    where = torch.rand(codes.shape, generator=rng) < share
+    where[0, 3] = True
+    full = prior(codes, torch.ones_like(where)).view(*codes.shape, K)
+    torch.testing.assert_close(prior(codes, where), full[where], atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_the_cached_causal_prior_equals_the_uncached(variant, codes):
+    prior = small_prior("autoregressive", **variant)
+    full = prior(codes, torch.ones_like(codes, dtype=torch.bool)).view(*codes.shape, K)
+    cache = Cache(len(codes))
+    inputs = [None, *codes[:, :-1].T]
+    stepwise = torch.stack([prior.extend(code, cache) for code in inputs], dim=1)
+    torch.testing.assert_close(stepwise, full, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_the_causal_prior_does_not_see_what_it_predicts(variant, codes):
+    prior = small_prior("autoregressive", **variant)
+    where = torch.zeros_like(codes, dtype=torch.bool)
+    where[:, 7] = True
+    before = prior(codes, where)
+    changed = codes.clone()
+    changed[:, 7:] = prior.mask_id
+    torch.testing.assert_close(prior(changed, where), before)
+    changed[:, 6] = (codes[:, 6] + 1) % K
+    assert not torch.allclose(prior(changed, where), before)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_the_absorbing_prior_sees_every_known_code(variant, codes):
+    prior = small_prior("absorbing", **variant)
+    where = torch.zeros_like(codes, dtype=torch.bool)
+    where[:, 7] = True
+    before = prior(codes, where)
+    for place in (0, 7, 15):
+        changed = codes.clone()
+        changed[:, place] = prior.mask_id
+        assert not torch.allclose(prior(changed, where), before, atol=1e-6)
+
+
+def test_rotary_positions_depend_on_offsets_alone():
+    """Moving the whole pattern by a row and a column leaves every score between two cells as it was."""
+    from unmask.prior.attention import rotary_angles, rotate
+
+    angles = rotary_angles((6, 6), 8).view(6, 6, -1)
+    q, k = torch.randn(2, 8, generator=generator(3))
+
+    def score(a, b):
+        return rotate(q[None], angles[a][None]) @ rotate(k[None], angles[b][None]).T
+
+    torch.testing.assert_close(score((0, 1), (2, 3)), score((3, 2), (5, 4)))
+    assert not torch.allclose(score((0, 1), (2, 3)), score((0, 1), (3, 2)))
+
+
+def test_packing_puts_wanted_places_first_and_in_order():
+    where = torch.tensor([[0, 1, 0, 1], [0, 0, 0, 0], [1, 1, 1, 0]], dtype=torch.bool)
+    places, real = pack(where)
+    assert places[0, :2].tolist() == [1, 3]
+    assert places[2].tolist() == [0, 1, 2]
+    assert real.sum(1).tolist() == [2, 0, 3]
+
+
+def test_dropout_keeps_the_mean_and_is_off_without_a_generator(rng):
+    x = torch.ones(100_000)
+    dropped = dropout(x, 0.25, rng)
+    assert dropped.unique().tolist() == pytest.approx([0, 4 / 3])
+    assert abs(dropped.mean() - 1) < 4 * (0.25 / 0.75 / len(x)) ** 0.5
+    assert dropout(x, 0.25, None) is x
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"width": 30, "heads": 4}, {"dropout": 1.0}, {"width": 12, "heads": 2, "positions": "rotary"}]
+)
+def test_impossible_priors_are_refused(wrong):
+    with pytest.raises(ConfigError):
+        PriorConfig(**wrong)
