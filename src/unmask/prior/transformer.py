@@ -65,12 +65,11 @@ class Transformer(nn.Module):
         super().__init__()
         self.config, self.codebook_size, self.grid = config, codebook_size, grid
         self.causal = config.kind == "autoregressive"
-        num_positions = grid[0] * grid[1]
         # The causal twin never sees MASK; it starts from a vector of its own instead.
         self.tokens = nn.Embedding(codebook_size + (not self.causal), config.width)
         self.start = nn.Parameter(torch.zeros(config.width)) if self.causal else None
         learned = config.positions == "learned"
-        self.positions = nn.Parameter(torch.zeros(num_positions, config.width)) if learned else None
+        self.positions = nn.Parameter(torch.zeros(self.num_positions, config.width)) if learned else None
         turn = None if learned else rotary_angles(grid, config.width // config.heads)
         self.register_buffer("turn", turn, persistent=False)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.depth))
@@ -78,6 +77,11 @@ class Transformer(nn.Module):
         self.head = nn.Linear(config.width, codebook_size, bias=False)
         if rng is not None:
             self._initialise(rng)
+
+    @property
+    def num_positions(self) -> int:
+        """N, the codes of one picture."""
+        return self.grid[0] * self.grid[1]
 
     @property
     def mask_id(self) -> int:
@@ -136,7 +140,7 @@ class Transformer(nn.Module):
         return x + dropout(block.perceptron(x), self.config.dropout, rng)
 
     def _wanted(self, block: Block, x: Tensor, where: Tensor, rng: torch.Generator | None) -> Tensor:
-        """(B, N, D) through the last block to (where.sum(), D): only keys and values are computed everywhere."""
+        """(B, N, D) through the last block to (where.sum(), D); keys and values alone are computed in full."""
         normed = block.norm1(x)
         k, v = block.attention.keys_values(normed, self.turn)
         places, real = pack(where)  # (B, Q)

@@ -1,0 +1,47 @@
+"""Where the settings of a training come from: a preset or a run, then a file, then the command line."""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import yaml
+
+from unmask.config import merge, read_changes, to_json
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Start(Generic[T]):
+    """What the command line's own settings are put over."""
+
+    settings: T
+    run: dict[str, Any] = field(default_factory=dict)
+    """The configuration of the run to resume; empty for a new one."""
+
+
+def starting_point(argv: list[str], preset: Callable[[str], T], default: str) -> Start[T]:
+    """A preset with the changes of a ``--config`` file, or what a run to ``--resume`` was started with."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--preset", default=default)
+    parser.add_argument("--config", type=Path)
+    parser.add_argument("--resume", type=Path)
+    given, _ = parser.parse_known_args(argv)
+    run = _run_config(given.resume) if given.resume else {}
+    settings = merge(preset(given.preset), run.get("settings", {}))
+    if given.config:
+        settings = merge(settings, read_changes(given.config))
+    return Start(settings, run)
+
+
+def _run_config(folder: Path) -> dict[str, Any]:
+    from unmask.runs import Run
+
+    return Run.open(folder).config
+
+
+def print_settings(settings: object) -> None:
+    """Show settings in the form that ``--config`` reads."""
+    print(yaml.safe_dump(to_json(settings), sort_keys=False), end="")

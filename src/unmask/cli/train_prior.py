@@ -1,0 +1,59 @@
+"""``unmask train prior``: stage 2."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from unmask.cli.settings import print_settings, starting_point
+from unmask.config import PriorTraining
+from unmask.presets import PRIOR, prior_preset
+
+HELP = f"""Learn how codes go together (stage 2): absorbing diffusion, or its autoregressive twin.
+
+  unmask train prior runs/codec/best emoji --out runs/prior             on the pictures themselves
+  unmask train prior runs/codec/best photos.codes --preset churches     on codes made by unmask encode
+  unmask train prior runs/codec/best emoji --prior.kind autoregressive --out runs/twin
+  unmask train prior --resume runs/prior                                go on after a stop
+
+Presets: {", ".join(PRIOR)}. RUN/best is a whole model, codec and prior, ready to sample."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """Arguments of the command."""
+
+    codec: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="CODEC")]
+    """A model with the codec to use, such as runs/codec/best."""
+    data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA_OR_CODES")]
+    """Pictures, encoded once and remembered; or a folder of codes."""
+    out: Path = Path("runs/prior")
+    """Folder of the new run."""
+    preset: str = "emoji"
+    """Named settings to start from; they are the defaults shown below."""
+    config: Path | None = None
+    """A YAML or JSON file of settings, put over the preset's."""
+    resume: Path | None = None
+    """A run to go on with; it brings its own CODEC, DATA and settings."""
+    print_config: bool = False
+    """Show the resulting settings as YAML and stop."""
+    settings: Annotated[PriorTraining, tyro.conf.arg(name="")]
+
+
+def main(argv: list[str]) -> None:
+    """Parse the settings and train."""
+    start = starting_point(argv, prior_preset, Arguments.preset)
+    default = Arguments(
+        codec=start.run.get("codec", tyro.MISSING),
+        data=start.run.get("data", tyro.MISSING),
+        settings=start.settings,
+    )
+    arguments = tyro.cli(Arguments, args=argv, default=default, prog="unmask train prior", description=HELP)
+    if arguments.print_config:
+        print_settings(arguments.settings)
+        return
+    from unmask.stages import train_prior
+
+    out, resume = arguments.resume or arguments.out, arguments.resume is not None
+    train_prior(arguments.settings, arguments.codec, arguments.data, out, resume=resume)

@@ -1,0 +1,1 @@
+"""Codes at rest: a data set encoded once, memory-mapped, stamped with the codec that made it."""

@@ -1,0 +1,220 @@
+"""A data set's codes on disk: ``codes.npy``, memory-mapped, and ``codes.json``, which says whose they are.
+
+    churches.codes/  codes.npy (pictures, 1 or 2, N) uint16 or int32   codes.json
+
+Training pictures come first, then those held out; with flips, each is followed by its mirror image. Rows are
+appended batch by batch, so that an encoding that was cut off goes on where its file ends; the folder takes
+its name only when it is whole.
+"""
+
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from einops import rearrange
+from torch import Tensor
+
+from unmask import files
+from unmask.codec.autoencoder import Autoencoder
+from unmask.errors import DataError
+from unmask.images.pixels import Pixels
+from unmask.images.progress import bar
+from unmask.images.splits import Split
+from unmask.images.transforms import to_tensor
+
+FORMAT = 1
+Rows = npt.NDArray[np.uint16] | npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stamp:
+    """What a store holds: enough to know whether it is the right one."""
+
+    codec: str
+    """Fingerprint of the codec that made the codes."""
+    pixels: tuple[str, str]
+    """Fingerprints of the pictures of each split."""
+    data: str
+    """What the user called the pictures."""
+    image_size: int
+    grid: tuple[int, int]
+    codebook_size: int
+    flips: bool
+    num_train: int
+    num_validation: int
+    format: int = FORMAT
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Of the array on disk: pictures, mirror images, positions."""
+        num_positions = self.grid[0] * self.grid[1]
+        return self.num_train + self.num_validation, 1 + self.flips, num_positions
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The smallest that holds every code and MASK."""
+        return np.dtype("<u2" if self.codebook_size < 2**16 else "<i4")
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes a picture takes."""
+        return self.shape[1] * self.shape[2] * self.dtype.itemsize
+
+
+class CodeSet:
+    """The codes of one split, read from the disk as they are asked for."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows  # (n, N)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def read(self, indices: npt.ArrayLike) -> Tensor:
+        """(B, N) int64 codes of the given rows."""
+        return torch.from_numpy(self._rows[np.asarray(indices, np.int64)].astype(np.int64))
+
+
+class Codes:
+    """A store that is whole, and made by the codec it is used with."""
+
+    def __init__(self, stamp: Stamp, rows: Rows) -> None:
+        self.stamp = stamp
+        self._rows = rows  # (pictures, 1 or 2, N)
+
+    def split(self, name: Split) -> CodeSet:
+        """The codes of one split; mirror images are for training only."""
+        border = self.stamp.num_train
+        if name == "train":
+            return CodeSet(rearrange(self._rows[:border], "n flips N -> (n flips) N"))
+        return CodeSet(self._rows[border:, 0])
+
+
+def encode(
+    codec: Autoencoder,
+    fingerprint: str,
+    pixels: Pixels,
+    data: str,
+    image_size: int,
+    out: Path,
+    *,
+    flips: bool,
+    batch: int = 32,
+) -> Codes:
+    """Encode both splits of ``pixels`` into ``out``, or take what is there if it is just that."""
+    train, validation = pixels.split("train"), pixels.split("validation")
+    edge = codec.config.grid(image_size)
+    stamp = Stamp(
+        codec=fingerprint,
+        pixels=(train.fingerprint, validation.fingerprint),
+        data=data,
+        image_size=image_size,
+        grid=(edge, edge),
+        codebook_size=codec.codebook_size,
+        flips=flips,
+        num_train=len(train),
+        num_validation=len(validation),
+    )
+    if not out.exists():
+        try:
+            _fill(out, stamp, codec, pixels, batch)
+        except OSError as error:
+            message = files.shortage(out, stamp.shape[0] * stamp.row_bytes, error)
+            raise DataError(message, hint="make room and say it again: it goes on from here") from error
+    codes = open_codes(out, fingerprint)
+    if codes.stamp != stamp:
+        raise DataError(f"{out} holds codes of other pictures or settings", hint="name another --out")
+    return codes
+
+
+def open_codes(folder: Path, fingerprint: str) -> Codes:
+    """The store at ``folder``; refused unless the codec of that fingerprint made it."""
+    stamp = _read_stamp(folder)
+    if stamp.codec != fingerprint:
+        raise DataError(
+            f"{folder} holds codes from codec {stamp.codec}, but this model decodes with codec "
+            f"{fingerprint}; the same numbers would mean different patches",
+            hint=f"re-encode:  unmask encode CODEC {stamp.data} --out ANOTHER.codes",
+        )
+    path = folder / "codes.npy"
+    try:
+        rows = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} is damaged: {error}", hint=f"remove {folder} and encode again") from error
+    if rows.shape != stamp.shape or rows.dtype != stamp.dtype:
+        raise DataError(
+            f"{path} holds {rows.dtype} {rows.shape}, but codes.json says {stamp.dtype} {stamp.shape}",
+            hint=f"remove {folder} and encode again",
+        )
+    return Codes(stamp, rows)
+
+
+def is_store(path: Path) -> bool:
+    """Whether ``path`` holds codes rather than pictures."""
+    return (path / "codes.json").is_file()
+
+
+def _read_stamp(folder: Path) -> Stamp:
+    path = folder / "codes.json"
+    try:
+        content: dict[str, Any] = json.loads(path.read_bytes())
+        if content["format"] > FORMAT:
+            raise DataError(f"{path} has format {content['format']}", hint="pip install --upgrade unmask")
+        fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}
+        return Stamp(**fields)
+    except FileNotFoundError:
+        raise DataError(f"{folder} holds no codes", hint="make some:  unmask encode CODEC DATA") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path} does not describe codes: {error!r}") from None
+
+
+def _fill(out: Path, stamp: Stamp, codec: Autoencoder, pixels: Pixels, batch: int) -> None:
+    """Write the store beside its place, from the first picture that is not there yet, and rename it."""
+    partial = out.with_name(f".{out.name}.partial")
+    partial.mkdir(parents=True, exist_ok=True)
+    described = json.loads(json.dumps(asdict(stamp)))
+    if not is_store(partial) or json.loads((partial / "codes.json").read_bytes()) != described:
+        (partial / "codes.npy").unlink(missing_ok=True)
+        files.write_json(partial / "codes.json", described)
+    with (partial / "codes.npy").open("ab") as file, bar(f"encoding {stamp.data}") as report:
+        header = _header(stamp)
+        done = max(0, file.tell() - len(header)) // stamp.row_bytes
+        file.truncate(len(header) + done * stamp.row_bytes if file.tell() >= len(header) else 0)
+        if not file.tell():
+            file.write(header)
+        for images in _batches(pixels, done, batch):
+            file.write(_encode(codec, images, stamp).tobytes())
+            done += len(images)
+            report(done, stamp.shape[0])
+    partial.rename(out)
+
+
+def _header(stamp: Stamp) -> bytes:
+    header = io.BytesIO()
+    about = {"descr": stamp.dtype.str, "fortran_order": False, "shape": stamp.shape}
+    np.lib.format.write_array_header_1_0(header, about)
+    return header.getvalue()
+
+
+def _batches(pixels: Pixels, start: int, batch: int) -> Iterator[Tensor]:
+    """Pictures from number ``start`` of the store's order on, (B, 3, H, W)."""
+    for name in ("train", "validation"):
+        part = pixels.split(name)
+        for first in range(start, len(part), batch):
+            yield to_tensor(part.read(range(first, min(first + batch, len(part)))))
+        start = max(0, start - len(part))
+
+
+@torch.no_grad()
+def _encode(codec: Autoencoder, images: Tensor, stamp: Stamp) -> Rows:
+    device = next(codec.parameters()).device
+    views = [images, images.flip(3)] if stamp.flips else [images]
+    codes = torch.stack([codec.encode(view.to(device)) for view in views], dim=1)  # (B, views, h, w)
+    rows: Rows = rearrange(codes, "B views h w -> B views (h w)").cpu().numpy().astype(stamp.dtype)
+    return rows

@@ -1,0 +1,127 @@
+"""Whole configurations, composed of what stands beside the code, and the strict way of changing them.
+
+A configuration is a frozen dataclass. It comes from a preset, a file and the command line, in this order, and
+what came out is written into the run.
+"""
+
+import dataclasses
+import difflib
+import json
+import math
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+from unmask.codec.config import CodecConfig, LossConfig
+from unmask.errors import ConfigError
+from unmask.images.config import ImagesConfig
+from unmask.prior.config import PriorConfig
+from unmask.training.config import DiffusionConfig, EngineConfig, LoopConfig, OptimConfig
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodecTraining:
+    """Everything that a training of the codec depends on."""
+
+    images: ImagesConfig = field(default_factory=ImagesConfig)
+    codec: CodecConfig = field(default_factory=CodecConfig)
+    loss: LossConfig = field(default_factory=LossConfig)
+    optim: OptimConfig = field(default_factory=OptimConfig)
+    loop: LoopConfig = field(default_factory=LoopConfig)
+    engine: EngineConfig = field(default_factory=EngineConfig)
+    validation_fid: bool = False
+    """Also measure the FID of reconstructions at every validation (unmask weights get inception)."""
+
+    def __post_init__(self) -> None:
+        self.codec.grid(self.images.size)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriorTraining:
+    """Everything that a training of the prior depends on, once the codec is given."""
+
+    images: ImagesConfig = field(default_factory=ImagesConfig)
+    """How pictures are read, where they are not given as codes; the size is the codec's own."""
+    prior: PriorConfig = field(default_factory=PriorConfig)
+    diffusion: DiffusionConfig = field(default_factory=DiffusionConfig)
+    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=2e-4, batch=20, warmup=10_000))
+    loop: LoopConfig = field(default_factory=lambda: LoopConfig(steps=2_000_000))
+    engine: EngineConfig = field(default_factory=EngineConfig)
+
+
+def merge(default: T, changes: Mapping[str, Any], path: str = "") -> T:
+    """``default`` with ``changes`` put in place; a key or a value that does not fit is an error."""
+    hints = typing.get_type_hints(type(default))
+    values = {}
+    for key, value in changes.items():
+        name = f"{path}{key}"
+        if key not in hints:
+            near = difflib.get_close_matches(key, hints, n=1)
+            raise ConfigError(
+                f"there is no setting {name!r}",
+                hint=f"did you mean {path}{near[0]}?" if near else f"there are: {', '.join(hints)}",
+            )
+        old = getattr(default, key)
+        if dataclasses.is_dataclass(old) and isinstance(value, Mapping):
+            values[key] = merge(old, value, path=f"{name}.")
+        else:
+            values[key] = _fit(value, hints[key], name)
+    return dataclasses.replace(default, **values)  # type: ignore[type-var]
+
+
+def _fit(value: Any, hint: Any, name: str) -> Any:
+    """``value`` as the type that ``hint`` names, where that loses nothing."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal and value in inner:
+        return value
+    if origin is tuple and isinstance(value, list | tuple):
+        kinds = [inner[0]] * len(value) if inner[-1] is Ellipsis else list(inner)
+        if len(kinds) == len(value):
+            return tuple(_fit(one, kind, name) for one, kind in zip(value, kinds, strict=True))
+    if origin is types.UnionType and (value is None) and types.NoneType in inner:
+        return None
+    if hint is float and isinstance(value, int | float | str) and not isinstance(value, bool):
+        try:
+            return float(value)  # YAML reads 1e-4 as text, and JSON has no infinity
+        except ValueError:
+            pass
+    if isinstance(hint, type) and type(value) is hint:
+        return value
+    wanted = " or ".join(map(repr, inner)) if origin is typing.Literal else getattr(hint, "__name__", hint)
+    raise ConfigError(f"{name} is {value!r}, but should be {wanted}")
+
+
+def to_json(config: Any) -> dict[str, Any]:
+    """A configuration as plain JSON values; ``merge`` reads it back."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: plain(one) for key, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(one) for one in value]
+        return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+    result: dict[str, Any] = plain(dataclasses.asdict(config))
+    return result
+
+
+def read_changes(path: Path) -> dict[str, Any]:
+    """The settings in a YAML or JSON file."""
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    try:
+        changes = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path} is not valid {path.suffix or 'YAML'}: {error}") from error
+    if not isinstance(changes, dict):
+        raise ConfigError(f"{path} should hold settings such as  optim: {{lr: 1e-4}}")
+    return changes

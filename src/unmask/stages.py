@@ -1,0 +1,134 @@
+"""A configuration becomes a run: each stage of training, put together from its parts."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from rich.console import Console
+from torch import nn
+
+from unmask import bundle
+from unmask.bundle import Bundle
+from unmask.codec.perceptual import Perceptual
+from unmask.codes.store import Codes, encode, is_store, open_codes
+from unmask.config import CodecTraining, PriorTraining, merge, to_json
+from unmask.errors import RunError
+from unmask.files import cache_folder
+from unmask.images.config import ImagesConfig
+from unmask.images.pixels import Pixels, open_pixels
+from unmask.images.sources import open_source
+from unmask.models import codec_from
+from unmask.runs import Run
+from unmask.training.codec_task import CodecTask
+from unmask.training.engine import Engine
+from unmask.training.loop import Task, train
+from unmask.training.prior_task import PriorTask
+from unmask.weights import require
+
+M = TypeVar("M", bound=nn.Module)
+Settings = TypeVar("Settings", CodecTraining, PriorTraining)
+
+
+def train_codec(settings: CodecTraining, data: str, out: Path, *, resume: bool = False) -> bool:
+    """Train a codec on ``data`` into the run folder ``out``; return whether the last step was reached."""
+    engine = Engine(settings.engine)
+    pixels = _pixels(data, settings.images, engine)
+    net = settings.loss.perceptual
+    perceptual = None if net == "off" else _loaded(Perceptual(net), f"lpips-{net}")
+    task = CodecTask(
+        settings.codec,
+        settings.loss,
+        settings.optim,
+        settings.loop,
+        engine,
+        pixels.split("train"),
+        pixels.split("validation"),
+        flip=settings.images.flip,
+        perceptual=perceptual,
+        about={"data": data, "image_size": settings.images.size, "codec_training": to_json(settings)},
+    )
+    run = _open_run(settings, {"data": data}, out, resume, engine)
+    return _train(task, run, settings, engine, "unmask train codec")
+
+
+def train_prior(settings: PriorTraining, codec: str, data: str, out: Path, *, resume: bool = False) -> bool:
+    """Train a prior on the codes that the model at ``codec`` makes of ``data``, into the run folder ``out``.
+
+    ``data`` is anything with pictures, encoded once and remembered, or a folder of codes.
+    """
+    engine = Engine(settings.engine)
+    model = bundle.load(Path(codec))
+    codes = _codes(settings, model, data, engine)
+    task = PriorTask(
+        settings.prior,
+        settings.diffusion,
+        settings.optim,
+        settings.loop,
+        engine,
+        codes,
+        codec=model.codec,
+        about=model.about | {"prior_training": to_json(settings)},
+    )
+    run = _open_run(settings, {"codec": codec, "data": data}, out, resume, engine)
+    return _train(task, run, settings, engine, "unmask train prior")
+
+
+def encode_data(
+    model: Bundle, data: str, images: ImagesConfig, engine: Engine, *, flips: bool, out: Path | None = None
+) -> Codes:
+    """Codes of ``data`` by the model's codec, in ``out`` or remembered in the cache folder."""
+    size = model.about["image_size"]
+    pixels = _pixels(data, replace(images, size=size), engine)
+    fingerprint = model.codec.fingerprint
+    if out is None:
+        pictures = f"{pixels.split('train').fingerprint}-{pixels.split('validation').fingerprint}"
+        out = cache_folder() / f"{fingerprint}-{pictures}{'-flips' if flips else ''}.codes"
+    codec = codec_from(model.codec).to(engine.device)
+    with engine.first_goes_first():
+        return encode(codec, fingerprint, pixels, data, size, out, flips=flips)
+
+
+def _loaded(module: M, name: str) -> M:
+    module.load_state_dict(require(name))
+    return module
+
+
+def _codes(settings: PriorTraining, model: Bundle, data: str, engine: Engine) -> Codes:
+    if is_store(Path(data)):
+        return open_codes(Path(data), model.codec.fingerprint)
+    return encode_data(model, data, settings.images, engine, flips=settings.images.flip)
+
+
+def _pixels(data: str, images: ImagesConfig, engine: Engine) -> Pixels:
+    with engine.first_goes_first():
+        return open_pixels(open_source(data), images)
+
+
+def _train(task: Task, run: Run, settings: Settings, engine: Engine, command: str) -> bool:
+    finished = train(task, run, settings.loop, engine)
+    if engine.is_first:
+        console = Console(stderr=True, highlight=False, soft_wrap=True)
+        if finished:
+            console.print(f"done: the best model is {run.folder / 'best'}")
+        else:
+            console.print(f"stopped and saved. Go on:  {command} --resume {run.folder}")
+    return finished
+
+
+def _open_run(settings: Settings, inputs: dict[str, str], out: Path, resume: bool, engine: Engine) -> Run:
+    """A new run, or the one to go on with if what it trains is still the same."""
+    config = inputs | {"settings": to_json(settings)}
+    if not engine.is_first:
+        return Run(out, config)
+    if not resume:
+        return Run.create(out, config, tensorboard=True)
+    run = Run.open(out, tensorboard=True)
+    before = merge(settings, run.config["settings"])
+    for part in ("images", "codec", "prior"):
+        if getattr(before, part, None) != getattr(settings, part, None):
+            raise RunError(
+                f"{out} was started with other settings under {part}; a run keeps those to its end",
+                hint="start another:  --out runs/another",
+            )
+    run.update_config(config)
+    return run

@@ -1,0 +1,89 @@
+"""What training can be told. Free of torch, so that ``--help`` is instant."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from unmask.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimConfig:
+    """How weights move: Adam, a running average of the weights, batches."""
+
+    lr: float = 1.8e-5
+    """The paper's 4.5e-6 a picture, times a batch of 4."""
+    beta1: float = 0.9
+    beta2: float = 0.999
+    batch: int = 4
+    """Pictures a step and process; with accumulation, pictures a pass."""
+    accumulate: int = 1
+    """Passes whose gradients are added up for one step."""
+    warmup: int = 0
+    """Steps over which the learning rate rises from nothing."""
+    cooldown: int = 0
+    """Last steps over which the learning rate falls to nothing. 0: constant to the end, as in the paper."""
+    clip: float = 0.0
+    """Largest norm of the gradient. 0: no limit."""
+    ema_decay: float = 0.995
+    """Share of the running average that each update keeps; the average is what is validated and saved."""
+    ema_every: int = 10
+    """Steps between updates of the running average."""
+
+    def __post_init__(self) -> None:
+        if min(self.batch, self.accumulate, self.ema_every) < 1:
+            raise ConfigError("optim.batch, optim.accumulate and optim.ema-every must be at least 1")
+        if self.lr <= 0 or not 0 <= self.ema_decay < 1:
+            raise ConfigError("optim.lr must be positive and optim.ema-decay in [0, 1)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoopConfig:
+    """How long to train, and how often to look up from it."""
+
+    steps: int = 2_200_000
+    seed: int = 0
+    log_every: int = 100
+    validate_every: int = 5_000
+    save_every: int = 2_500
+    """Steps between checkpoints; a run that is killed loses no more than this."""
+    keep: int = 2
+    """Checkpoints to keep."""
+
+    def __post_init__(self) -> None:
+        if min(self.steps, self.log_every, self.validate_every, self.save_every, self.keep) < 1:
+            raise ConfigError("every count under loop must be at least 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineConfig:
+    """Where to compute. Several processes: start the same command under torchrun."""
+
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    precision: Literal["auto", "32", "bf16"] = "auto"
+    """auto: bfloat16 where the device gains from it (recent GPUs), float32 elsewhere."""
+    threads: int = 0
+    """CPU threads. 0: all cores."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffusionConfig:
+    """What the absorbing prior is trained for, and how it is measured."""
+
+    steps: int = 256
+    """T, the steps of the chain whose bound is optimised and reported."""
+    loss: Literal["reweighted", "elbo", "mlm"] = "reweighted"
+    """reweighted: (T − t + 1)/T (the paper). elbo: the bound itself. mlm: the mean over masked codes."""
+    masking: Literal["random", "fixed"] = "random"
+    """random: each code on its own with probability t/T. fixed: exactly that share of them."""
+    stratified: bool = False
+    """Spread the times of a batch evenly over 1..T (beyond the paper)."""
+    label_smoothing: float = 0.0
+    """Share of each target spread over all codes (beyond the paper)."""
+    validation_draws: int = 8
+    """Passes for each held-out picture when the bound is measured."""
+
+    def __post_init__(self) -> None:
+        if min(self.steps, self.validation_draws) < 1:
+            raise ConfigError("diffusion.steps and diffusion.validation-draws must be at least 1")
+        if not 0 <= self.label_smoothing < 1:
+            raise ConfigError(f"diffusion.label-smoothing={self.label_smoothing} is not in [0, 1)")

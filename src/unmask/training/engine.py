@@ -1,0 +1,118 @@
+"""Device, precision and processes, behind one object: the only place that knows Fabric."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from lightning_fabric import Fabric
+from lightning_fabric.strategies.ddp import DDPStrategy
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from unmask.training.config import EngineConfig
+
+
+class Engine:
+    """One process's share of a training: where its tensors live and how it agrees with the others."""
+
+    def __init__(self, config: EngineConfig) -> None:
+        if config.threads:
+            torch.set_num_threads(config.threads)
+        device = best_device() if config.device == "auto" else config.device
+        local = int(os.environ.get("LOCAL_WORLD_SIZE", 1))  # torchrun says how many we are
+        world = int(os.environ.get("WORLD_SIZE", 1))
+        self._fabric = Fabric(
+            accelerator=device,
+            devices=local,
+            num_nodes=world // local,
+            # The discriminator runs twice before it is differentiated; broadcasting its statistics in
+            # between would change tensors that the backward pass still needs.
+            strategy=DDPStrategy(broadcast_buffers=False) if world > 1 else "auto",
+            precision="bf16-mixed" if wants_bfloat16(config.precision, device) else "32-true",
+        )
+        self._fabric.launch()
+
+    @property
+    def device(self) -> torch.device:
+        """Where this process computes."""
+        return self._fabric.device
+
+    @property
+    def rank(self) -> int:
+        """This process's number among ``world``."""
+        return self._fabric.global_rank
+
+    @property
+    def world(self) -> int:
+        """How many processes train together."""
+        return self._fabric.world_size
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this process writes files and talks to the terminal."""
+        return self._fabric.is_global_zero
+
+    def setup(self, module: nn.Module, optimizer: Optimizer) -> tuple[nn.Module, Optimizer]:
+        """Move a module to the device and make its gradients common to all processes."""
+        wrapped: tuple[nn.Module, Optimizer] = self._fabric.setup(module, optimizer)
+        return wrapped
+
+    def backward(self, loss: Tensor) -> None:
+        """Add the gradients of ``loss``."""
+        self._fabric.backward(loss)
+
+    @contextmanager
+    def accumulate(self, module: Any, waiting: bool) -> Iterator[None]:
+        """While ``waiting`` for further passes, keep gradients from being sent to the other processes."""
+        with self._fabric.no_backward_sync(module, enabled=waiting and self.world > 1):
+            yield
+
+    def autocast(self) -> Any:
+        """The precision of forward passes outside a wrapped module."""
+        return self._fabric.autocast()
+
+    def sum(self, value: Tensor) -> Tensor:
+        """The sum of a tensor over all processes."""
+        if self.world == 1:
+            return value
+        total = self._fabric.all_reduce(value, reduce_op="sum")
+        assert isinstance(total, Tensor)
+        return total
+
+    def share(self, value: Tensor) -> None:
+        """Overwrite ``value`` in place with the first process's."""
+        if self.world > 1:
+            torch.distributed.broadcast(value, src=0)
+
+    def any(self, flag: bool) -> bool:
+        """Whether the flag is set in any process."""
+        return bool(self.sum(torch.tensor(float(flag), device=self.device)) > 0)
+
+    @contextmanager
+    def first_goes_first(self) -> Iterator[None]:
+        """Let the first process do the work of the block; the others then find it done."""
+        if not self.is_first:
+            self.barrier()
+        yield
+        if self.is_first:
+            self.barrier()
+
+    def barrier(self) -> None:
+        """Wait for all processes."""
+        self._fabric.barrier()
+
+
+def best_device() -> str:
+    """The fastest kind of device that this machine has."""
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def wants_bfloat16(precision: str, device: str) -> bool:
+    """Whether to compute in bfloat16: on GPUs that have it; CPUs are two to four times slower with it."""
+    if precision == "auto":
+        return device == "cuda" and torch.cuda.is_bf16_supported()
+    return precision == "bf16"

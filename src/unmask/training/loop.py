@@ -1,0 +1,199 @@
+"""The one training loop. It knows steps, files and signals, and has never heard of images or codes."""
+
+import math
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Protocol
+
+from PIL import Image
+from torch import Tensor
+
+from unmask.bundle import Bundle
+from unmask.errors import TrainingError
+from unmask.runs import Run
+from unmask.training.config import LoopConfig
+from unmask.training.engine import Engine
+from unmask.training.progress import Progress
+
+
+class Task(Protocol):
+    """Something that can be trained. It owns its models, optimisers, data and averages."""
+
+    objective: str
+    """The validation figure to make small; the best bundle is chosen by it."""
+    num_examples: int
+    """Examples a step, over all processes."""
+
+    def begin(self) -> None:
+        """Do what comes before the first step of a fresh run."""
+
+    def step(self, step: int) -> dict[str, Tensor]:
+        """Take one step and return scalar figures, still on the device."""
+
+    def report(self) -> dict[str, float]:
+        """Figures over the steps since the last report."""
+
+    def validate(self) -> dict[str, float]:
+        """Figures on the validation split, with the averaged weights; none where nothing is held out."""
+
+    def pictures(self) -> dict[str, Image.Image]:
+        """What a person would look at."""
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a resumed run needs."""
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on from ``state``."""
+
+    def bundle(self, step: int, validation: Mapping[str, float]) -> Bundle:
+        """The model as it stands, averaged weights."""
+
+
+def train(task: Task, run: Run, config: LoopConfig, engine: Engine) -> bool:
+    """Train to the last step, or until asked to stop by a signal; return whether the end was reached.
+
+    A run that stops at any instant resumes where it last saved, and then takes the very steps, on the very
+    data, that an uninterrupted run would have taken.
+    """
+    window, best = Window(), Best()
+    start = _restore(task, run, window, best)
+    with stop_signal() as stop, Progress(config.steps, start, task.num_examples, engine.is_first) as progress:
+        for step in range(start, config.steps):
+            window.add(task.step(step))
+            done = step + 1
+            at_end = done == config.steps
+            stopping = engine.any(stop.asked)
+            if done % config.log_every == 0 or at_end:
+                figures = finite(window.mean(), done, run) | task.report()
+                _log(run, engine, done, figures, "train")
+                window.clear()
+                progress.show(figures)
+            progress.advance()
+            if done % config.validate_every == 0 or at_end:
+                _validate(task, run, engine, done, best)
+            if done % config.save_every == 0 or at_end or stopping:
+                _save(task, run, engine, done, config.keep, window, best)
+            if stopping and not at_end:
+                return False
+    return True
+
+
+class Window:
+    """Means of the figures since the last log line, kept on the device until they are read."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.sums: dict[str, Tensor] = {}
+
+    def add(self, figures: Mapping[str, Tensor]) -> None:
+        """Take in the figures of one step."""
+        self.count += 1
+        for name, value in figures.items():
+            value = value.detach().float()
+            self.sums[name] = self.sums[name] + value if name in self.sums else value
+
+    def mean(self) -> dict[str, float]:
+        """Mean of each figure; this waits for the device."""
+        return {name: total.item() / self.count for name, total in self.sums.items()}
+
+    def clear(self) -> None:
+        """Start a new window."""
+        self.count, self.sums = 0, {}
+
+
+class Best:
+    """The smallest validation figure so far."""
+
+    def __init__(self) -> None:
+        self.value = math.inf
+        self.step = 0
+
+    def improves(self, value: float, step: int) -> bool:
+        """Whether ``value`` is the smallest yet; if so it is remembered."""
+        if not value < self.value:
+            return False
+        self.value, self.step = value, step
+        return True
+
+
+def finite(figures: dict[str, float], step: int, run: Run) -> dict[str, float]:
+    """The figures, unless one of them is no longer a number."""
+    bad = [name for name, value in figures.items() if not math.isfinite(value)]
+    if bad:
+        saved = run.last_step()
+        kept = f"the last good checkpoint is step {saved}" if saved else "nothing was saved before it"
+        raise TrainingError(
+            f"{', '.join(bad)} became infinite or not a number by step {step}; {kept}",
+            hint=f"resume from it with a smaller step:  --resume {run.folder} --optim.lr … --optim.clip 1",
+        )
+    return figures
+
+
+def _restore(task: Task, run: Run, window: Window, best: Best) -> int:
+    restored = run.restore()
+    if restored is None:
+        task.begin()
+        return 0
+    step, state = restored
+    run.truncate_log(step)
+    task.load(state["task"])
+    window.count, window.sums = state["window"]["count"], state["window"]["sums"]
+    best.value, best.step = state["best"]["value"], state["best"]["step"]
+    return step
+
+
+def _save(task: Task, run: Run, engine: Engine, step: int, keep: int, window: Window, best: Best) -> None:
+    finite(window.mean(), step, run)
+    state = {
+        "task": task.state(),
+        "window": {"count": window.count, "sums": window.sums},
+        "best": {"value": best.value, "step": best.step},
+    }
+    if engine.is_first:
+        run.save(step, state, keep=keep)
+        run.save_bundle("last", task.bundle(step, {}))
+    engine.barrier()
+
+
+def _validate(task: Task, run: Run, engine: Engine, step: int, best: Best) -> None:
+    figures = task.validate()
+    _log(run, engine, step, figures, "validation")
+    # Without held-out pictures there is nothing to choose by, and the latest is the best.
+    improved = not figures or best.improves(figures[task.objective], step)
+    if engine.is_first:
+        for name, picture in task.pictures().items():
+            run.picture(name, step, picture)
+        if improved:
+            run.save_bundle("best", task.bundle(step, figures))
+    engine.barrier()
+
+
+def _log(run: Run, engine: Engine, step: int, figures: dict[str, float], kind: str) -> None:
+    if engine.is_first:
+        run.log(step, figures, kind=kind)
+
+
+class Stop:
+    """Whether someone asked for an early, orderly end."""
+
+    asked = False
+
+    def ask(self, number: int, frame: FrameType | None) -> None:
+        """Finish the step that is under way, save, and leave. Asked twice: leave at once."""
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+
+
+@contextmanager
+def stop_signal() -> Iterator[Stop]:
+    """Turn SIGINT and SIGTERM into a wish that the loop grants between two steps."""
+    stop = Stop()
+    before = {number: signal.signal(number, stop.ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,166 @@
+"""Stage 2 as a task: a Transformer that learns to fill in codes, by diffusion or one after the other."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from PIL import Image
+from torch import Tensor
+
+from unmask.bundle import Bundle, Part
+from unmask.codes.store import Codes
+from unmask.diffusion import process
+from unmask.images.batches import batch_indices
+from unmask.likelihood import Score, bits_per_code, cost_curve, join, score_codes
+from unmask.prior.config import PriorConfig
+from unmask.prior.transformer import Transformer
+from unmask.rng import generator
+from unmask.training.config import DiffusionConfig, LoopConfig, OptimConfig
+from unmask.training.ema import Ema
+from unmask.training.engine import Engine
+from unmask.training.optim import adam, descend, learning_rate
+
+
+class PriorTask:
+    """Trains a ``Transformer`` on codes; satisfies ``training.loop.Task``."""
+
+    objective = "bits"
+
+    def __init__(
+        self,
+        prior: PriorConfig,
+        diffusion: DiffusionConfig,
+        optim: OptimConfig,
+        loop: LoopConfig,
+        engine: Engine,
+        codes: Codes,
+        *,
+        codec: Part,
+        about: Mapping[str, Any],
+    ) -> None:
+        self._diffusion, self._optim, self._loop, self._engine = diffusion, optim, loop, engine
+        self._train, self._validation = codes.split("train"), codes.split("validation")
+        self._codec, self._about = codec, dict(about)
+        self.num_examples = optim.batch * optim.accumulate * engine.world
+        stamp = codes.stamp
+        self._prior = Transformer(prior, stamp.codebook_size, stamp.grid, generator(loop.seed, "prior"))
+        self._model, self._optimizer = engine.setup(self._prior, adam(self._prior.parameters(), optim))
+        self._ema = Ema(self._prior, optim.ema_decay)
+        self._curve: dict[str, list[float]] = {}
+
+    def begin(self) -> None:
+        """Nothing comes before the first step."""
+
+    def step(self, step: int) -> dict[str, Tensor]:
+        """Forward, backward, optimiser, the average."""
+        figures: dict[str, Tensor] = {}
+        for micro in range(self._optim.accumulate):
+            waiting = micro + 1 < self._optim.accumulate
+            address = ("train", step, micro, self._engine.rank)
+            rng = generator(self._loop.seed, *address, device=self._engine.device)
+            with self._engine.accumulate(self._model, waiting):
+                loss, figures = self._loss(self._batch(step * self._optim.accumulate + micro), rng)
+                self._engine.backward(loss / self._optim.accumulate)
+        descend(self._optimizer, learning_rate(self._optim, step, self._loop.steps), self._optim.clip)
+        if (step + 1) % self._optim.ema_every == 0:
+            self._ema.update(self._prior)
+        return figures
+
+    def _batch(self, number: int) -> Tensor:
+        rows = batch_indices(
+            number,
+            count=len(self._train),
+            batch=self._optim.batch,
+            seed=self._loop.seed,
+            rank=self._engine.rank,
+            world=self._engine.world,
+        )
+        return self._train.read(rows).to(self._engine.device)
+
+    def _loss(self, x0: Tensor, rng: torch.Generator) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loss of a batch; beside it, whatever is optimised, an estimate of the true bound."""
+        if self._prior.causal:
+            costs = self._costs(x0, torch.ones_like(x0, dtype=torch.bool), rng)
+            loss = costs.mean()
+            return loss, {"loss": loss, "bits": _bits(costs.detach().mean())}
+        T = self._diffusion.steps
+        t = process.draw_times(len(x0), T, stratified=self._diffusion.stratified, rng=rng).to(x0.device)
+        masked = self._mask(x0, t, rng)
+        costs = self._costs(x0, masked, rng)
+        loss = process.loss(self._diffusion.loss, costs, masked, t, T).mean()
+        bound = process.loss("elbo", costs.detach(), masked, t, T).mean()
+        return loss, {"loss": loss, "bits": _bits(bound)}
+
+    def _mask(self, x0: Tensor, t: Tensor, rng: torch.Generator) -> Tensor:
+        """(B, N) bool: the codes absorbed at times t."""
+        T, mask_id = self._diffusion.steps, self._prior.mask_id
+        if self._diffusion.masking == "random":
+            return process.absorb(x0, t, T, mask_id, rng=rng) == mask_id
+        counts = (t * x0.shape[1] / T).ceil().long()
+        return process.absorb_exactly(x0, counts, mask_id, rng=rng) == mask_id
+
+    def _costs(self, x0: Tensor, masked: Tensor, rng: torch.Generator) -> Tensor:
+        """(B, N) costs in nats at masked positions, with dropout and label smoothing; 0 elsewhere."""
+        logits = self._model(torch.where(masked, self._prior.mask_id, x0), masked, rng)
+        smoothing = self._diffusion.label_smoothing
+        costs = F.cross_entropy(logits, x0[masked], reduction="none", label_smoothing=smoothing)
+        return torch.zeros(x0.shape, device=x0.device).masked_scatter(masked, costs)
+
+    def report(self) -> dict[str, float]:
+        """Nothing is gathered over steps."""
+        return {}
+
+    def validate(self) -> dict[str, float]:
+        """Bits per code of the averaged prior on the validation split, with the standard error."""
+        if not len(self._validation):
+            return {}
+        score = self._score_validation()
+        num_codes = self._ema.module.num_positions
+        self._curve = {} if self._prior.causal else cost_curve(score, num_codes)
+        bits, error = bits_per_code(score, num_codes)
+        return {"bits": bits, "standard_error": error}
+
+    def _score_validation(self) -> Score:
+        """Scores of all held-out pictures; every process computes the same."""
+        scores = []
+        for first in range(0, len(self._validation), self._optim.batch):
+            rows = range(first, min(first + self._optim.batch, len(self._validation)))
+            codes = self._validation.read(rows).to(self._engine.device)
+            draws, steps = self._diffusion.validation_draws, self._diffusion.steps
+            scores.append(score_codes(self._ema.module, codes, first, num_draws=draws, num_steps=steps))
+        return join(scores)
+
+    def pictures(self) -> dict[str, Image.Image]:
+        """None yet: samples come with the sampler."""
+        return {}
+
+    def state(self) -> dict[str, Any]:
+        """Network, optimiser, average, and the last curve."""
+        return {
+            "prior": self._prior.state_dict(),
+            "optimizer": self._optimizer.state_dict(),
+            "ema": self._ema.state(),
+            "curve": self._curve,
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on from ``state``."""
+        self._prior.load_state_dict(state["prior"])
+        self._optimizer.load_state_dict(state["optimizer"])
+        self._ema.load(state["ema"])
+        self._curve = state["curve"]
+
+    def bundle(self, step: int, validation: Mapping[str, float]) -> Bundle:
+        """Codec and averaged prior: a whole model."""
+        prior = self._ema.module
+        config = asdict(prior.config) | {"codebook_size": prior.codebook_size, "grid": list(prior.grid)}
+        tensors = {name: tensor.cpu() for name, tensor in prior.state_dict().items()}
+        about = self._about | {"prior_step": step, "prior_validation": dict(validation), "curve": self._curve}
+        return Bundle(codec=self._codec, prior=Part(config=config, tensors=tensors), about=about)
+
+
+def _bits(nats: Tensor) -> Tensor:
+    return nats / math.log(2)

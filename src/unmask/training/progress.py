@@ -1,0 +1,58 @@
+"""What a person watches while weights get better: a bar in a terminal, lines in a file."""
+
+import sys
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+SHOWN = 5  # figures beside the bar
+
+
+class Progress:
+    """Steps done, examples a second, the latest figures and the time left, on stderr."""
+
+    def __init__(self, num_steps: int, start: int, examples_per_step: int, visible: bool) -> None:
+        self._examples = examples_per_step
+        self._terminal = sys.stderr.isatty()
+        self._visible = visible
+        self._bar = Bar(
+            TextColumn("[bold]training[/]"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[speed]}"),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            TextColumn("[dim]{task.fields[figures]}[/]"),
+            console=Console(file=sys.stderr),
+            disable=not (visible and self._terminal),
+            speed_estimate_period=120,
+        )
+        self._task = self._bar.add_task("", total=num_steps, completed=start, speed="", figures="")
+
+    def __enter__(self) -> "Progress":
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def advance(self) -> None:
+        """One more step is done."""
+        self._bar.advance(self._task)
+        speed = self._bar.tasks[0].speed
+        if speed:
+            self._bar.update(self._task, speed=f"{speed * self._examples:.1f} examples/s")
+
+    def show(self, figures: dict[str, float]) -> None:
+        """Put the latest figures beside the bar, or on a line of their own where there is no terminal."""
+        text = "  ".join(f"{name} {value:.3g}" for name, value in list(figures.items())[:SHOWN])
+        self._bar.update(self._task, figures=text)
+        if self._visible and not self._terminal:
+            bar = self._bar.tasks[0]
+            print(
+                f"step {bar.completed + 1:.0f}/{bar.total:.0f}  {bar.fields['speed']}  {text}",
+                file=sys.stderr,
+            )

@@ -1,0 +1,166 @@
+import math
+
+import pytest
+import torch
+
+from unmask.codec.config import CodecConfig, LossConfig, QuantizerConfig
+from unmask.codec.losses import generator_loss
+from unmask.rng import generator
+from unmask.training.codec_task import CodecTask
+from unmask.training.config import EngineConfig, LoopConfig, OptimConfig
+from unmask.training.engine import Engine
+
+CODEC = CodecConfig(
+    width=8,
+    multipliers=(1, 2),
+    blocks=1,
+    attention=(2,),
+    code_width=4,
+    groups=4,
+    quantizer=QuantizerConfig(codebook_size=16, kmeans_batches=2, recycle_after=2),
+)
+LOSS = LossConfig(perceptual="off", adversarial_start=0, discriminator_width=8, discriminator_layers=1)
+OPTIM = OptimConfig(lr=1e-2, batch=4, ema_every=1, ema_decay=0.5)
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return Engine(EngineConfig(device="cpu", threads=1))
+
+
+@pytest.fixture
+def make_task(engine, pixels):
+    def make(codec=CODEC, loss=LOSS, optim=OPTIM, steps=6):
+        parts = (pixels.split("train"), pixels.split("validation"))
+        loop = LoopConfig(steps=steps)
+        return CodecTask(codec, loss, optim, loop, engine, *parts, flip=True, perceptual=None, about={})
+
+    return make
+
+
+def weights_of(task):
+    return {name: tensor.clone() for name, tensor in task.state()["codec"].items()}
+
+
+def test_one_pass_has_the_gradients_of_differentiating_every_loss_by_itself(make_task, rng):
+    """λ and the total gradient equal those of the textbook way: L_rec, L_G and the total, one by one."""
+    loss = LossConfig(**vars(LOSS) | {"augment": False, "adaptive_max": math.inf})
+    task = make_task(loss=loss)
+    codec, critic = task._codec, task._critic
+    images = torch.rand(4, 3, 16, 16, generator=rng)
+
+    figures = task._pass(images, 0, False, generator(1))
+    ours = {name: p.grad.clone() for name, p in codec.named_parameters()}
+
+    codec.zero_grad()
+    output, quantized = codec(images, 0, generator(1))
+    rec, adversarial = (images - output).abs().mean(), generator_loss(critic(output), "hinge")
+    last = codec.decoder[-1].weight
+    (g_rec,) = torch.autograd.grad(rec, last, retain_graph=True)
+    (g_adv,) = torch.autograd.grad(adversarial, last, retain_graph=True)
+    weight = g_rec.norm() / (g_adv.norm() + 1e-4)
+    (rec + weight * adversarial + quantized.loss).backward()
+
+    torch.testing.assert_close(figures["lambda"], weight)
+    for name, parameter in codec.named_parameters():
+        torch.testing.assert_close(ours[name], parameter.grad, msg=name)
+
+
+def test_accumulated_passes_step_along_the_mean_of_their_gradients(make_task):
+    """Without an adversary, 2 passes of 4 pictures move the weights as one pass of 8 does."""
+    loss = LossConfig(perceptual="off", adversarial="off")
+    codec = CodecConfig(**vars(CODEC) | {"quantizer": QuantizerConfig(codebook_size=16)})
+    moved = []
+    for batch, accumulate in ((8, 1), (4, 2)):
+        optim = OptimConfig(**vars(OPTIM) | {"batch": batch, "accumulate": accumulate})
+        task = make_task(codec=codec, loss=loss, optim=optim)
+        task.step(0)
+        moved.append(weights_of(task))
+    for name, tensor in moved[0].items():
+        torch.testing.assert_close(tensor, moved[1][name], atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["nearest", "gumbel", "fsq"])
+def test_a_restored_task_goes_on_bit_for_bit(make_task, kind):
+    quantizer = QuantizerConfig(**vars(CODEC.quantizer) | {"kind": kind, "levels": (4, 4)})
+    codec = CodecConfig(**vars(CODEC) | {"quantizer": quantizer})
+    whole = make_task(codec=codec)
+    whole.begin()
+    for step in range(5):
+        whole.step(step)
+        if step == 2:
+            state = whole.state()
+            halfway = {key: _copy(value) for key, value in state.items()}
+    resumed = make_task(codec=codec)
+    resumed.load(halfway)
+    for step in range(3, 5):
+        resumed.step(step)
+    assert _equal(whole.state(), resumed.state())
+
+
+def test_the_adversary_waits_for_its_step(make_task):
+    task = make_task(loss=LossConfig(**vars(LOSS) | {"adversarial_start": 2}))
+    critic = [p.clone() for p in task._critic.parameters()]
+    names = [set(task.step(step)) for step in range(3)]
+    assert "lambda" not in names[0] | names[1]
+    assert "lambda" in names[2]
+    assert any(not torch.equal(a, b) for a, b in zip(critic, task._critic.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("augment", [True, False])
+@pytest.mark.parametrize("adaptive_max", [1.0, math.inf])
+@pytest.mark.parametrize("adversarial", ["hinge", "logistic"])
+def test_every_switch_of_the_papers_ablation_runs(make_task, augment, adaptive_max, adversarial):
+    switches = {"augment": augment, "adaptive_max": adaptive_max, "adversarial": adversarial}
+    task = make_task(loss=LossConfig(**vars(LOSS) | switches))
+    figures = task.step(0)
+    assert all(torch.isfinite(value) for value in figures.values())
+    assert figures["lambda"] <= adaptive_max
+
+
+def test_validation_is_on_held_out_pictures_with_averaged_weights(make_task, pixels):
+    task = make_task()
+    task.step(0)
+    before = task.validate()
+    with torch.no_grad():
+        for parameter in task._codec.parameters():
+            parameter.fill_(torch.nan)  # the weights in training are not what is measured
+    assert task.validate() == before
+    assert before["rec"] == before["l1"]
+    assert task._validation.names == pixels.split("validation").names
+
+
+def test_kmeans_is_told_from_the_first_batches_and_codes_are_reported(make_task):
+    task = make_task()
+    start = task._codec.quantizer.codebook.clone()
+    task.begin()
+    assert not torch.equal(task._codec.quantizer.codebook, start)
+    task.step(0)
+    assert 0 < task.report()["codes_used"] <= 1
+    assert task.report()["codes_used"] == 0, "a report starts a new window"
+
+
+def test_a_bundle_holds_the_average_and_how_it_came_about(make_task):
+    task = make_task()
+    task.step(0)
+    model = task.bundle(1, {"rec": 0.5})
+    assert model.about["codec_step"] == 1
+    assert torch.equal(model.codec.tensors["decoder.0.weight"], task._ema.module.decoder[0].weight)
+
+
+def _copy(value):
+    if isinstance(value, torch.Tensor):
+        return value.clone()
+    if isinstance(value, dict):
+        return {key: _copy(one) for key, one in value.items()}
+    return [_copy(one) for one in value] if isinstance(value, list) else value
+
+
+def _equal(a, b):
+    if isinstance(a, torch.Tensor):
+        return torch.equal(a, b)
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_equal(a[key], b[key]) for key in a)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    return a == b
