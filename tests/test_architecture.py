@@ -9,9 +9,9 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "unmask"
 RANKS = [
-    {"errors", "files", "rng"},
-    {"foreign"},
-    {"images", "codec", "prior", "diffusion", "runs", "bundle", "weights"},
+    {"errors", "files", "rng", "tensors"},
+    {"bundle", "foreign"},
+    {"images", "codec", "prior", "diffusion", "runs", "weights"},
     {"codes", "sampling", "likelihood", "metrics"},
     {"training"},
     {"config", "presets"},

@@ -1,12 +1,19 @@
 """Writes that are whole or absent: beside the target, flushed to the disk, then renamed over it.
 
-A folder cannot be renamed over another, so a folder is replaced in two renames, and ``settle`` finishes a
-replacement that was cut off between them. Whoever reads such a folder settles it first.
+A folder cannot be renamed over another, so a folder is replaced in two renames, with names beside it:
+
+    best  .best.partial                  being filled: a kill here leaves the old folder
+          .best.partial  .best.previous  the old one stepped aside, so the new one is known to be whole
+    best                 .best.previous  the new one is in place
+
+Only the state in the middle has no ``best``, and ``settle`` finishes it. One process writes a folder; any
+number may read and settle it meanwhile, since all they ever do is a rename that fails unless it is right.
 """
 
 import json
 import os
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,7 +27,7 @@ def cache_folder() -> Path:
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Put ``data`` at ``path``; a reader sees the old file or the new one, never a part."""
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    partial = path.with_name(f".{path.name}.partial-{threading.get_native_id()}")
     try:
         partial.write_bytes(data)
         _flush(partial)
@@ -32,16 +39,17 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Put ``value`` at ``path`` as readable JSON, atomically."""
-    write_bytes(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+    write_bytes(path, (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
 
 
 @contextmanager
 def replace_folder(target: Path) -> Iterator[Path]:
     """Yield an empty folder to fill; when the block ends well it takes the place of ``target``."""
-    settle(target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f".{target.name}.partial")
-    _remove(partial)
+    settle(target)
+    partial, previous = _partial(target), _previous(target)
+    for leftover in (previous, partial):  # in this order: see above what both of them together say
+        _remove(leftover)
     partial.mkdir()
     try:
         yield partial
@@ -50,35 +58,68 @@ def replace_folder(target: Path) -> Iterator[Path]:
     except BaseException:
         _remove(partial)
         raise
-    partial.rename(_complete(target))  # from here on a kill keeps the new folder
-    settle(target)
+    if target.exists():
+        target.rename(previous)  # from here on a kill keeps the new folder
+        settle(target)
+    else:
+        partial.rename(target)
+    _flush(target.parent)
+    _remove(previous)
 
 
-def settle(target: Path) -> None:
-    """Finish a replacement of ``target`` that was interrupted; do nothing where there was none."""
-    complete, previous = _complete(target), _previous(target)
-    with suppress(FileNotFoundError):  # a second process was settling it too
-        if complete.exists():
-            if target.exists():
-                _remove(previous)
-                target.rename(previous)
-            complete.rename(target)
-            _flush(target.parent)
-        if target.exists() and previous.exists():
-            _remove(previous)
+def remove_folder(target: Path) -> None:
+    """Take ``target`` away in one instant, so that no reader takes what is left of it for the whole."""
+    removed = target.with_name(f".{target.name}.removed")
+    _remove(removed)
+    target.rename(removed)
+    _remove(removed)
 
 
-def _complete(target: Path) -> Path:
-    return target.with_name(f".{target.name}.complete")
+def settle(target: Path) -> tuple[int, int] | None:
+    """Finish a replacement of ``target`` that was cut off; return what tells its versions apart."""
+    if not target.exists() and _previous(target).exists():
+        with suppress(OSError):  # another process was quicker, and target is no longer absent
+            _partial(target).rename(target)
+    with suppress(FileNotFoundError):
+        status = target.stat()
+        return status.st_ino, status.st_mtime_ns
+    return None
+
+
+def settle_within(folder: Path) -> None:
+    """Finish whatever replacement was cut off in ``folder``."""
+    for previous in folder.glob(".*.previous"):
+        settle(folder / previous.name[1:].removesuffix(".previous"))
+
+
+def sweep(folder: Path) -> None:
+    """Remove what kills left in ``folder``; only for a process that writes there alone."""
+    settle_within(folder)
+    for pattern in (".*.previous", ".*.partial*", ".*.removed"):
+        for leftover in folder.glob(pattern):
+            _remove(leftover)
+
+
+def shortage(target: Path, wanted: int, error: Exception) -> str:
+    """A sentence that says why ``target`` could not be written, how much it takes and how much is free."""
+    disk = next(folder for folder in target.absolute().parents if folder.exists())
+    free = shutil.disk_usage(disk).free
+    return f"{target} could not be written: {error}; it takes {wanted:,} bytes, {free:,} are free"
+
+
+def _partial(target: Path) -> Path:
+    return target.with_name(f".{target.name}.partial")
 
 
 def _previous(target: Path) -> Path:
     return target.with_name(f".{target.name}.previous")
 
 
-def _remove(folder: Path) -> None:
-    if folder.exists():
-        shutil.rmtree(folder)
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _flush(path: Path) -> None:
