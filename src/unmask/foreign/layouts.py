@@ -1,7 +1,7 @@
 """Other people's weight files -> tensors under our names.
 
-Ours are TensorFlow's names for Inception, torchvision's for the trunks of VGG16 and AlexNet, and ``heads.0``
-to ``heads.4`` for the linear layers of LPIPS.
+Ours are TensorFlow's names for Inception; ``trunk`` with torchvision's numbers for the convolutions of VGG16
+and AlexNet, and ``heads`` for the linear layers of LPIPS.
 """
 
 import io
@@ -69,6 +69,10 @@ def _unused(match: re.Match[str], tensor: Tensor) -> dict[str, Tensor]:
     return {}
 
 
+def _trunk(match: re.Match[str], tensor: Tensor) -> dict[str, Tensor]:
+    return {f"trunk.{match[1]}": tensor}
+
+
 def _head(match: re.Match[str], tensor: Tensor) -> dict[str, Tensor]:
     return {f"heads.{match[1]}": tensor.flatten()}
 
@@ -79,7 +83,7 @@ _FEATURES = {"VGG16": (0, 2, 5, 7, 10, 12, 14, 17, 19, 21, 24, 26, 28), "AlexNet
 def _flax(match: re.Match[str], tensor: Tensor) -> dict[str, Tensor]:
     """A convolution in Flax's layout, height and width first, under torchvision's number."""
     network, index, part = match.groups()
-    name = f"features.{_FEATURES[network][int(index)]}"
+    name = f"trunk.{_FEATURES[network][int(index)]}"
     return {f"{name}.bias": tensor} if part == "bias" else {f"{name}.weight": tensor.permute(3, 2, 0, 1)}
 
 
@@ -125,8 +129,9 @@ def _unit_scale(match: re.Match[str], tensor: Tensor) -> dict[str, Tensor]:
 
 
 _RULES: dict[str, Callable[[re.Match[str], Tensor], dict[str, Tensor]]] = {
-    r"features\.\d+\.(weight|bias)|heads\.\d|(conv|mixed)[\w.]*\.(weight|beta|mean|var)": _kept,
+    r"(trunk|heads|conv|mixed)[\w.]*": _kept,
     r"classifier\..*|fc\..*|.*\.num_batches_tracked": _unused,
+    r"features\.(\d+\.(?:weight|bias))": _trunk,  # torchvision
     r"lin(\d)\.model\.1\.weight": _head,  # the lpips package
     r"NetLinLayer_(\d)/Conv_0/kernel": _head,
     r"(VGG16|AlexNet)_0/Conv_(\d+)/(kernel|bias)": _flax,

@@ -52,9 +52,9 @@ def test_an_inception_that_scales_after_normalising_is_refused():
         layouts.read("inception.pth", state_dict_file(state))
 
 
-def test_a_trunk_keeps_torchvisions_names_and_loses_its_classifier():
+def test_a_trunk_keeps_torchvisions_numbers_and_loses_its_classifier():
     state = {"features.0.weight": torch.zeros(1), "classifier.6.bias": torch.zeros(1)}
-    assert layouts.read("vgg16.pth", state_dict_file(state)).keys() == {"features.0.weight"}
+    assert layouts.read("vgg16.pth", state_dict_file(state)).keys() == {"trunk.0.weight"}
 
 
 def test_a_head_becomes_one_weight_a_channel():
