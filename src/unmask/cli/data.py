@@ -1,0 +1,107 @@
+"""``unmask data``: look at a set of pictures before anything is trained on it."""
+
+import io
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from PIL import Image
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from unmask.errors import DataError
+from unmask.files import write_bytes
+from unmask.images.base import Source
+from unmask.images.config import ImagesConfig
+from unmask.images.pixels import nothing_usable
+from unmask.images.progress import bar
+from unmask.images.sources import open_source
+from unmask.images.splits import split
+from unmask.images.survey import Survey, survey
+from unmask.images.transforms import grid
+
+HELP = """Look at a set of pictures: counts, sizes, formats, what cannot be used and why, and a contact sheet.
+
+  unmask data photos/                     a folder and all folders below it
+  unmask data photos.zip --out sheet.png  an archive: .zip, .tar, .tar.gz
+  unmask data emoji                       the built-in set"""
+
+COLUMNS = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """Arguments of the command."""
+
+    data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")]
+    """Pictures: a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji'."""
+    size: int = 64
+    """Edge of a picture on the contact sheet, in pixels."""
+    out: Path = Path("contact.png")
+    """File of the contact sheet, a PNG."""
+
+
+def main(argv: list[str]) -> None:
+    """Print what is in a set of pictures and write its contact sheet."""
+    arguments = tyro.cli(Arguments, args=argv, prog="unmask data", description=HELP)
+    config = ImagesConfig(size=arguments.size)
+    with bar(f"looking at {arguments.data}") as report:
+        source = open_source(arguments.data)
+        found = survey(source, config, report)
+    if not found.sizes:
+        raise nothing_usable(source, found.unusable)
+    _print(source, found, config)
+    _write_sheet(found, arguments.out)
+
+
+def _print(source: Source, found: Survey, config: ImagesConfig) -> None:
+    console = Console(highlight=False)
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_row("pictures", f"{len(found.sizes):,} usable of {len(source):,}")
+    table.add_row("sizes", _sizes(found))
+    table.add_row("formats", _counts(found.formats))
+    table.add_row("modes", _counts(found.modes))
+    table.add_row("split", _split(found, config))
+    table.add_row("copies", f"{found.num_copies:,}")
+    if source.others:
+        table.add_row("left aside", escape(_counts(source.others)))
+    console.print(table)
+    if found.unusable:
+        console.print(f"\n[bold]{len(found.unusable):,} cannot be used[/]")
+        for item in found.unusable:
+            console.print(f"  {escape(item.name)}: {escape(item.reason)}", soft_wrap=True)
+
+
+def _sizes(found: Survey) -> str:
+    """The smallest, the middle and the largest picture by area."""
+    ordered = sorted(found.sizes, key=lambda size: size[0] * size[1])
+    chosen = {"smallest": ordered[0], "median": ordered[len(ordered) // 2], "largest": ordered[-1]}
+    return ", ".join(f"{name} {width}×{height}" for name, (width, height) in chosen.items())
+
+
+def _counts(counts: Counter[str]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.most_common())
+
+
+def _split(found: Survey, config: ImagesConfig) -> str:
+    try:
+        rows = split(found.groups, config.validation)
+    except DataError as error:
+        return str(error)
+    return f"train {len(rows['train']):,}, validation {len(rows['validation']):,}"
+
+
+def _write_sheet(found: Survey, path: Path) -> None:
+    file = io.BytesIO()
+    grid([Image.fromarray(pixels) for pixels in found.shown()], COLUMNS).save(file, "PNG")
+    try:
+        write_bytes(path, file.getvalue())
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror}") from error
+    Console(highlight=False).print(
+        f"\ncontact sheet of {len(found.shown())}: {escape(str(path))}", soft_wrap=True
+    )

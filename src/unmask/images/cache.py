@@ -1,0 +1,203 @@
+"""Prepared pixels at rest: every picture is decoded once, and a kill at any instant costs none of the work.
+
+    <key>.pixels/   pixels.npy   uint8 (pictures, S, S, 3), to be memory-mapped
+                    index.jsonl  a line for each picture of the source, in its order:
+                                 [name, group, hash of the pixels], or [name, reason] of one left out
+                    about.json   for people: which source, which settings
+    <key>.index/    the same without the pixels
+
+The key is a hash of the source's fingerprint and of every setting that changes pixels, so a folder is right
+or has another name. It is filled beside its place, by one process at a time, and renamed when it is whole.
+"""
+
+import errno
+import fcntl
+import io
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from unmask.errors import DataError
+from unmask.files import write_json
+from unmask.images.base import Source, combined_hash, content_hash
+from unmask.images.config import ImagesConfig
+from unmask.images.prepare import Prepared, Unusable, prepare_all
+from unmask.images.progress import Report
+
+PIXELS, INDEX = "pixels.npy", "index.jsonl"
+RECIPE = 1  # to be raised when the same file and settings come to give other pixels
+ELSEWHERE = "UNMASK_CACHE=/a/larger/disk, or store no pixels:  --images.cache off"
+
+Record = list[str]
+"""[name, group, hash of the pixels], or [name, reason]."""
+
+
+def cache_key(source: Source, config: ImagesConfig) -> str:
+    """A name for the squares that these settings cut from these pictures, and for no others."""
+    settings = (config.size, config.background, config.min_side, config.fast_decode)
+    return combined_hash([RECIPE, source.fingerprint, settings])
+
+
+def is_usable(record: Record) -> bool:
+    """Whether the record is of a picture that was not left out."""
+    return len(record) == 3
+
+
+def load_cache(folder: Path, config: ImagesConfig) -> list[Record] | None:
+    """The records of a whole cache; None where there is none, or what there is has been damaged."""
+    try:
+        lines = (folder / INDEX).read_bytes().splitlines()
+        records: list[Record] = [json.loads(line) for line in lines]
+        if config.cache == "prepared":
+            wanted = (sum(map(is_usable, records)), config.size, config.size, 3)
+            if np.load(folder / PIXELS, mmap_mode="r", allow_pickle=False).shape != wanted:
+                return None
+    except (OSError, EOFError, ValueError):
+        return None
+    return records
+
+
+def build_cache(folder: Path, source: Source, config: ImagesConfig, report: Report) -> list[Record]:
+    """Prepare every picture into ``folder``, or wait while another process does; return the records."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(folder):
+            return load_cache(folder, config) or _build(folder, source, config, report)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            message = f"the disk of {folder.parent} is full; what was prepared so far is kept there"
+        else:
+            message = f"{folder.parent} cannot hold prepared pictures: {error.strerror}"
+        raise DataError(message, hint=ELSEWHERE) from error
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let one process in at a time; the system gives the place of a killed one to the next."""
+    with folder.with_name(f".{folder.name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _build(folder: Path, source: Source, config: ImagesConfig, report: Report) -> list[Record]:
+    if folder.exists():
+        shutil.rmtree(folder)  # damaged
+    partial = folder.with_name(f".{folder.name}.partial")
+    partial.mkdir(exist_ok=True)
+    with _Writer(partial, config) as writer:
+        _check_room(partial, len(source) - len(writer.records), config)
+        for item in prepare_all(source, config, start=len(writer.records)):
+            writer.add(item)
+            report(len(writer.records), len(source))
+        writer.finish()
+    settings = {"size": config.size, "background": config.background, "min_side": config.min_side}
+    write_json(partial / "about.json", {"source": source.name, "pictures": len(writer.records)} | settings)
+    partial.rename(folder)
+    return writer.records
+
+
+def _check_room(folder: Path, num_pictures: int, config: ImagesConfig) -> None:
+    """Fail now rather than hours later."""
+    needed = num_pictures * 3 * config.size**2 if config.cache == "prepared" else 0
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise DataError(
+            f"{num_pictures:,} pictures take {needed / 1e9:.1f} GB, "
+            f"and {folder.parent} has {free / 1e9:.1f} GB left",
+            hint=ELSEWHERE,
+        )
+
+
+class _Writer:
+    """A cache in the making: what an earlier process left of it is checked and kept."""
+
+    def __init__(self, folder: Path, config: ImagesConfig) -> None:
+        self.records: list[Record] = []
+        self._size = config.size
+        self._files = ExitStack()
+        self._index = self._open(folder / INDEX)
+        self._pixels = self._open(folder / PIXELS) if config.cache == "prepared" else None
+        self._salvage()
+
+    def __enter__(self) -> "_Writer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._files.close()
+
+    def add(self, item: Prepared | Unusable) -> None:
+        """Write one picture: its pixels, then the line that speaks of them."""
+        if isinstance(item, Unusable):
+            record = [item.name, item.reason]
+        else:
+            data = item.pixels.tobytes()
+            record = [item.name, item.group, content_hash(data)]
+            if self._pixels:
+                self._pixels.write(data)
+                self._pixels.flush()
+        self._index.write(json.dumps(record).encode() + b"\n")
+        self._index.flush()
+        self.records.append(record)
+
+    def finish(self) -> None:
+        """Make the array's header true, and all of it safe from a loss of power."""
+        if self._pixels:
+            self._pixels.seek(0)
+            self._pixels.write(self._header())
+            self._pixels.flush()
+            os.fsync(self._pixels.fileno())
+        os.fsync(self._index.fileno())
+
+    def _open(self, path: Path) -> IO[bytes]:
+        path.touch()
+        return self._files.enter_context(path.open("r+b"))
+
+    def _header(self) -> bytes:
+        """The beginning of the array's file; numpy leaves room in it, so its length is always the same."""
+        shape = (sum(map(is_usable, self.records)), self._size, self._size, 3)
+        header = io.BytesIO()
+        np.lib.format.write_array_header_1_0(header, {"descr": "|u1", "fortran_order": False, "shape": shape})
+        return header.getvalue()
+
+    def _salvage(self) -> None:
+        """Take over the records up to the first that is cut off or does not fit its pixels; drop the rest."""
+        if self._pixels:
+            self._pixels.write(self._header())
+        end = 0
+        for line in self._index:
+            record = _parse(line)
+            if record is None or not self._pixels_fit(record):
+                break
+            self.records.append(record)
+            end += len(line)
+        _cut(self._index, end)
+        if self._pixels:
+            _cut(self._pixels, len(self._header()) + sum(map(is_usable, self.records)) * self._row_bytes)
+
+    def _pixels_fit(self, record: Record) -> bool:
+        if self._pixels is None or not is_usable(record):
+            return True
+        return content_hash(self._pixels.read(self._row_bytes)) == record[2]
+
+    @property
+    def _row_bytes(self) -> int:
+        return 3 * self._size**2
+
+
+def _parse(line: bytes) -> Record | None:
+    """A line of the index; None for what a kill or a loss of power left of one."""
+    try:
+        return list(map(str, json.loads(line))) if line.endswith(b"\n") else None
+    except ValueError:
+        return None
+
+
+def _cut(file: IO[bytes], length: int) -> None:
+    file.seek(length)
+    file.truncate()

@@ -1,0 +1,52 @@
+"""What can be asked of a set of pictures. Free of torch, so that ``--help`` is instant."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from unmask.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImagesConfig:
+    """How pictures become squares of pixels, and which of them are held out."""
+
+    size: int = 256
+    """Edge in pixels: the shorter side is resized to it and the centre is cut out."""
+    background: str = "white"
+    """Colour behind transparent pixels, by name or as #rrggbb."""
+    flip: bool = True
+    """Mirror half of the training pictures left to right, each time anew."""
+    validation: float = 0.05
+    """Share of the pictures held out, picked by their content. 0: none."""
+    min_side: int = 8
+    """Pictures with a side of fewer pixels are reported and left out."""
+    fast_decode: bool = False
+    """Decode JPEGs at a reduced scale (needs unmask[fast]). Pixels differ a little: never for metrics."""
+    cache: Literal["prepared", "off"] = "prepared"
+    """prepared: keep the squares on disk, so that only the first epoch decodes. off: decode every time."""
+    workers: int = 0
+    """Threads that decode. 0: one for each core."""
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise ConfigError(f"size={self.size} is not a number of pixels; it must be at least 1")
+        if not 0 <= self.validation < 1:
+            raise ConfigError(
+                f"validation={self.validation} is not a share of the pictures from 0 to below 1"
+            )
+        if self.min_side < 1:
+            raise ConfigError(f"min-side={self.min_side} is not a number of pixels; it must be at least 1")
+        if self.workers < 0:
+            raise ConfigError(f"workers={self.workers} is not a number of threads; 0 means one for each core")
+        _check_colour(self.background)
+
+
+def _check_colour(name: str) -> None:
+    from PIL import ImageColor
+
+    try:
+        opaque = len(ImageColor.getrgb(name)) == 3
+    except ValueError:
+        opaque = False
+    if not opaque:
+        raise ConfigError(f"background={name!r} is not an opaque colour, such as white or #ff8800")

@@ -1,0 +1,127 @@
+"""Squares of pixels, ready to be read by number: from a memory-mapped file, or decoded when asked for."""
+
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from unmask.errors import ConfigError, DataError
+from unmask.files import cache_folder
+from unmask.images.base import SUFFIXES, Source, combined_hash
+from unmask.images.cache import PIXELS, Record, build_cache, cache_key, is_usable, load_cache
+from unmask.images.config import ImagesConfig
+from unmask.images.prepare import Unusable, decoders, prepare
+from unmask.images.progress import Report, bar
+from unmask.images.splits import Split, split
+from unmask.images.transforms import Pixels8
+
+Rows = npt.NDArray[np.int64]
+
+
+def open_pixels(
+    source: Source, config: ImagesConfig, cache: Path | None = None, *, progress: Report | None = None
+) -> "Pixels":
+    """Every usable picture of ``source`` as a square; the first time, all of them are decoded.
+
+    ``cache`` is the folder that remembers them (``cache_folder()`` unless given). While pictures are being
+    decoded ``progress(done, total)`` is told, or a bar is shown on stderr.
+    """
+    if config.fast_decode and find_spec("simplejpeg") is None:
+        raise ConfigError("images.fast-decode needs a library", hint="pip install 'unmask[fast]'")
+    kind = "pixels" if config.cache == "prepared" else "index"
+    folder = (cache or cache_folder()) / f"{cache_key(source, config)}.{kind}"
+    records = load_cache(folder, config) or _prepare(folder, source, config, progress)
+    if not any(map(is_usable, records)):
+        raise nothing_usable(source, [Unusable(*record) for record in records])
+    read = _stored(folder / PIXELS) if kind == "pixels" else _live(source, config, records)
+    return Pixels(records, read, config)
+
+
+def _prepare(folder: Path, source: Source, config: ImagesConfig, progress: Report | None) -> list[Record]:
+    if progress is not None:
+        return build_cache(folder, source, config, progress)
+    with bar(f"preparing {source.name}") as report:
+        return build_cache(folder, source, config, report)
+
+
+def nothing_usable(source: Source, unusable: Sequence[Unusable]) -> DataError:
+    """The error for a source without a single usable picture: what is there instead."""
+    if unusable:
+        first = unusable[0]
+        return DataError(
+            f"none of the {len(unusable)} pictures in {source.name} can be used; "
+            f"the first, {first.name}: {first.reason}"
+        )
+    others = ", ".join(f"{count} {suffix}" for suffix, count in source.others.most_common(5)) or "nothing"
+    return DataError(f"{source.name} holds no pictures but {others}; wanted {' '.join(sorted(SUFFIXES))}")
+
+
+class Pixels:
+    """All usable pictures of a source, and what was left out."""
+
+    def __init__(self, records: Sequence[Record], read: "Reader", config: ImagesConfig) -> None:
+        usable = [record for record in records if is_usable(record)]
+        self.unusable = [Unusable(*record) for record in records if not is_usable(record)]
+        self._names = [name for name, _, _ in usable]
+        self._digests = [digest for _, _, digest in usable]
+        self._rows = split([group for _, group, _ in usable], config.validation)
+        self._read = read
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def split(self, name: Split) -> "PixelSet":
+        """The pictures to train on, or those held out (none of them when validation is 0)."""
+        rows = self._rows[name]
+        names = [self._names[row] for row in rows]
+        return PixelSet(names, np.array(rows, np.int64), self._read, [self._digests[row] for row in rows])
+
+
+class PixelSet:
+    """The pictures of one split, numbered from 0 in the order of their source."""
+
+    def __init__(self, names: list[str], rows: Rows, read: "Reader", digests: Sequence[str]) -> None:
+        self.names = names
+        self.fingerprint = combined_hash(digests)
+        """A hash of the pixels of all pictures, in order; the same wherever and however they are stored."""
+        self._rows = rows
+        self._read = read
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def read(self, indices: npt.ArrayLike) -> Pixels8:
+        """The pictures of these numbers: (B, S, S, 3)."""
+        return self._read(self._rows[np.asarray(indices, np.int64)])
+
+
+Reader = Callable[[Rows], Pixels8]
+"""Rows of the cache, or of the source's usable pictures, to (B, S, S, 3)."""
+
+
+def _stored(path: Path) -> Reader:
+    pixels: Pixels8 = np.load(path, mmap_mode="r", allow_pickle=False)
+    return lambda rows: np.asarray(pixels[rows])
+
+
+def _live(source: Source, config: ImagesConfig, records: Sequence[Record]) -> Reader:
+    pool = decoders(config)
+    indices = [index for index, record in enumerate(records) if is_usable(record)]
+
+    def one(row: int) -> Pixels8:
+        item = prepare(source, indices[row], config)
+        if isinstance(item, Unusable):
+            raise DataError(
+                f"{item.name} could be read when {source.name} was first looked at: {item.reason}"
+            )
+        return item.pixels
+
+    def read(rows: Rows) -> Pixels8:
+        pixels = np.empty((len(rows), config.size, config.size, 3), np.uint8)
+        for place, square in enumerate(pool.map(one, rows.tolist())):
+            pixels[place] = square
+        return pixels
+
+    return read

@@ -1,0 +1,45 @@
+"""Which pictures are held out: decided by what a picture is, never by where it stands.
+
+A picture's group (a hash of its content, unless its source knows better) is hashed to a number in [0, 1); the
+groups below the validation share are held out. So renaming, moving, copying or adding pictures moves no other
+picture across the split, and copies of one picture are never on both sides of it.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Literal
+
+from unmask.errors import DataError
+
+Split = Literal["train", "validation"]
+
+
+def split_of(group: str, validation: float) -> Split:
+    """The side of the split on which a group falls when ``validation`` of all groups are held out."""
+    return "validation" if _place(group) < validation else "train"
+
+
+def split(groups: Sequence[str], validation: float) -> dict[Split, list[int]]:
+    """Positions in ``groups`` of the pictures of each split, ascending.
+
+    Where the rule would leave one side of a small set empty, the group nearest to the border crosses it. With
+    ``validation`` 0 all pictures are for training.
+    """
+    sides = {group: split_of(group, validation) for group in groups}
+    if validation > 0 and len(set(sides.values())) < 2:
+        if len(sides) < 2:
+            raise DataError(
+                "a single picture, or copies of a single one, cannot be both trained on and held out",
+                hint="hold none out:  --images.validation 0",
+            )
+        nearest = min(sides, key=lambda group: abs(_place(group) - validation))
+        sides[nearest] = "train" if sides[nearest] == "validation" else "validation"
+    rows: dict[Split, list[int]] = {"train": [], "validation": []}
+    for row, group in enumerate(groups):
+        rows[sides[group]].append(row)
+    return rows
+
+
+def _place(group: str) -> float:
+    digest = hashlib.blake2b(b"split/" + group.encode(), digest_size=6).digest()
+    return int.from_bytes(digest, "big") / 2**48

@@ -1,0 +1,166 @@
+"""Encoded bytes to upright RGB pictures, pictures to squares, squares to tensors and back.
+
+torch is imported where a tensor is made: looking at pictures does not wait for it.
+"""
+
+import io
+import struct
+import zlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
+
+from unmask.errors import DataError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Pixels8 = npt.NDArray[np.uint8]
+
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "PPM")  # the last for rows of arrays
+MAX_PIXELS = 89_478_485  # Pillow's own limit: a quarter of a gigabyte as RGB
+TOO_LARGE = f"more than the {MAX_PIXELS:,} pixels allowed (shrink it, if it is no decompression bomb)"
+
+# What Pillow's parsers raise on damaged files, beside the errors they mean to raise.
+DAMAGED = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    struct.error,
+    zlib.error,
+    Image.DecompressionBombError,
+)
+
+# EXIF orientation -> what makes the picture upright
+UPRIGHT = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+
+
+def decode(data: bytes, *, background: str = "white") -> Image.Image:
+    """The first frame of an encoded picture: RGB, 8 bits, upright, opaque.
+
+    What cannot be decoded is a DataError that says in a few words why.
+    """
+    return develop(identify(data), background)
+
+
+def identify(data: bytes) -> Image.Image:
+    """The picture's format, mode and size; its pixels are not decoded yet."""
+    try:
+        image = Image.open(io.BytesIO(data), formats=FORMATS)
+    except UnidentifiedImageError as error:
+        raise DataError("not a picture" if data else "an empty file") from error
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise DataError(TOO_LARGE) from error
+    except DAMAGED as error:
+        raise DataError(f"damaged: {error}") from error
+    if image.width * image.height > MAX_PIXELS:
+        raise DataError(TOO_LARGE)
+    return image
+
+
+def develop(image: Image.Image, background: str) -> Image.Image:
+    """The pixels of what ``identify`` found, as ``decode`` returns them."""
+    try:
+        image.load()
+        return _opaque(_eight_bits(_turned(image, _orientation(image))), background)
+    except DAMAGED as error:
+        raise DataError(f"damaged: {error}") from error
+
+
+def develop_jpeg(image: Image.Image, data: bytes, size: int) -> Image.Image:
+    """A colour or grey JPEG at the smallest scale that keeps both sides at ``size`` or above, fast.
+
+    Scaling happens in the frequency domain, so pixels differ a little from those of ``develop``.
+    """
+    import simplejpeg
+
+    try:
+        pixels = simplejpeg.decode_jpeg(data, "RGB", min_height=size, min_width=size)
+    except ValueError as error:
+        raise DataError(f"damaged: {error}") from error
+    return _turned(Image.fromarray(pixels), _orientation(image))
+
+
+def square(image: Image.Image, size: int) -> Image.Image:
+    """The centre of a picture as ``size``×``size``: its shorter side resized to that, the longer one cropped.
+
+    Both at once, antialiased: only pixels that are kept are computed, and the centre is not rounded.
+    """
+    return ImageOps.fit(image, (size, size), Image.Resampling.LANCZOS)
+
+
+def to_tensor(pixels: Pixels8) -> "Tensor":
+    """(B, H, W, 3) uint8 to (B, 3, H, W) float32 in [0, 1]."""
+    import torch
+    from einops import rearrange
+
+    return rearrange(torch.from_numpy(pixels), "B H W C -> B C H W").contiguous().float().div_(255)
+
+
+def to_pictures(images: "Tensor") -> list[Image.Image]:
+    """(B, 3, H, W) in [0, 1] to B pictures; what lies outside the range is clipped."""
+    from einops import rearrange
+
+    levels = images.detach().float().clamp(0, 1).mul(255).round().byte()
+    return [Image.fromarray(pixels) for pixels in rearrange(levels, "B C H W -> B H W C").cpu().numpy()]
+
+
+def grid(pictures: Sequence[Image.Image], columns: int, gap: int = 2) -> Image.Image:
+    """Pictures of one size side by side, row by row, ``gap`` white pixels apart."""
+    width, height = pictures[0].size
+    columns = min(columns, len(pictures))
+    rows = -(-len(pictures) // columns)
+    sheet = Image.new("RGB", (columns * (width + gap) - gap, rows * (height + gap) - gap), "white")
+    for place, picture in enumerate(pictures):
+        row, column = divmod(place, columns)
+        sheet.paste(picture, (column * (width + gap), row * (height + gap)))
+    return sheet
+
+
+def _orientation(image: Image.Image) -> int:
+    try:
+        return int(image.getexif().get(ExifTags.Base.Orientation, 1))
+    except DAMAGED:
+        return 1  # a picture whose metadata are broken is still a picture
+
+
+def _turned(image: Image.Image, orientation: int) -> Image.Image:
+    return image.transpose(UPRIGHT[orientation]) if orientation in UPRIGHT else image
+
+
+def _eight_bits(image: Image.Image) -> Image.Image:
+    """``image`` with wide greyscale scaled to 8 bits, which Pillow's own conversion would clip."""
+    if image.mode.startswith("I;16"):
+        white = 65535.0
+    elif image.mode in ("I", "F"):
+        brightest = np.nanmax(np.asarray(image))  # no standard says what white is: take the nearest usual one
+        white = next((level for level in (1.0, 255.0, 65535.0) if brightest <= level), brightest)
+    else:
+        return image
+    levels = np.nan_to_num(np.asarray(image, np.float32)) * (255 / white)
+    return Image.fromarray(levels.round().clip(0, 255).astype(np.uint8))
+
+
+def _opaque(image: Image.Image, background: str) -> Image.Image:
+    if not image.has_transparency_data:
+        return image.convert("RGB")
+    image = image.convert("RGBA")
+    below = Image.new("RGB", image.size, background)
+    below.paste(image, mask=image.getchannel("A"))
+    return below
