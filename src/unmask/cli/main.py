@@ -1,6 +1,8 @@
 """``unmask``: the list of commands, and the one place where a user's mistake becomes an exit code."""
 
+import os
 import sys
+import warnings
 from importlib import import_module
 
 from rich.console import Console
@@ -15,7 +17,10 @@ from unmask.errors import UnmaskError
 COMMANDS = {
     "data": ("unmask.cli.data", "look at a set of pictures: counts, sizes, bad files, a contact sheet"),
     "train codec": ("unmask.cli.train_codec", "stage 1: learn to turn pictures into codes and back"),
+    "encode": ("unmask.cli.encode", "a set of pictures to codes, once, for training priors"),
+    "train prior": ("unmask.cli.train_prior", "stage 2: learn how codes go together"),
     "reconstruct": ("unmask.cli.reconstruct", "pictures through a codec and back, side by side, measured"),
+    "score": ("unmask.cli.score", "how likely pictures are, in bits per code"),
     "weights": ("unmask.cli.weights", "third-party weights (Inception, VGG, Alex): list, fetch, verify"),
     "demo": ("unmask.cli.demo", "a tour of everything, on the built-in data"),
 }
@@ -25,6 +30,7 @@ def main(argv: list[str] | None = None) -> None:
     """Run one command line and exit: 0 when all went well, 2 on a mistake the user can mend."""
     argv = sys.argv[1:] if argv is None else argv
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    warnings.filterwarnings("ignore", module="PIL")  # odd pictures are reported by name, with a reason
     try:
         _dispatch(argv)
     except UnmaskError as error:
@@ -33,6 +39,9 @@ def main(argv: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         errors.print("stopped")
         sys.exit(130)
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
 
 
 def _dispatch(argv: list[str]) -> None:
@@ -53,11 +62,12 @@ def _dispatch(argv: list[str]) -> None:
 def _unknown(argv: list[str]) -> str:
     import difflib
 
-    typed = " ".join(word for word in argv[:2] if not word.startswith("-"))
-    near = difflib.get_close_matches(typed, COMMANDS, n=1, cutoff=0.5) or [
-        name for name in COMMANDS if name.startswith(f"{argv[0]} ")
-    ]
-    suggestion = f"did you mean:  unmask {near[0]}" if near else "see what there is:  unmask --help"
+    typed = " ".join(word for word in argv[:2] if not word.startswith("-")) or argv[0]
+    near = [name for name in COMMANDS if name.startswith(f"{typed} ")] or difflib.get_close_matches(
+        typed, COMMANDS, n=1, cutoff=0.5
+    )
+    meant = "  or  ".join(f"unmask {name}" for name in near)
+    suggestion = f"did you mean:  {meant}" if near else "see what there is:  unmask --help"
     return f"there is no command {typed!r}\n  {suggestion}"
 
 

@@ -1,8 +1,8 @@
 """Absorbing diffusion as mathematics: masking, the bound on the likelihood, the losses.
 
 Notation of the paper: x0 are clean codes (B, N), xt the same with some absorbed into MASK, and t in 1..T is
-the time. The network's *costs* at (x0, xt) are (B, N): −log p(x0_i | xt) in nats where a code is masked, 0 where
-it is known. A masked set of size n is uniform among its equals, so that every loss here is a weighting of
+the time. The network's *costs* at (x0, xt) are (B, N): −log p(x0_i | xt) in nats where a code is masked, 0
+where it is known. A masked set of size n is uniform among its equals, so every loss here is a weighting of
 
     h(n) = mean cost of a masked code when n of N are masked.
 """

@@ -28,22 +28,18 @@ def open_pixels(
     ``cache`` is the folder that remembers them (``cache_folder()`` unless given). While pictures are being
     decoded ``progress(done, total)`` is told, or a bar is shown on stderr.
     """
+    if progress is None:
+        with bar(f"preparing {source.name}") as report:
+            return open_pixels(source, config, cache, progress=report)
     if config.fast_decode and find_spec("simplejpeg") is None:
         raise ConfigError("images.fast-decode needs a library", hint="pip install 'unmask[fast]'")
     kind = "pixels" if config.cache == "prepared" else "index"
     folder = (cache or cache_folder()) / f"{cache_key(source, config)}.{kind}"
-    records = load_cache(folder, config) or _prepare(folder, source, config, progress)
+    records = load_cache(folder, config) or build_cache(folder, source, config, progress)
     if not any(map(is_usable, records)):
         raise nothing_usable(source, [Unusable(*record) for record in records])
     read = _stored(folder / PIXELS) if kind == "pixels" else _live(source, config, records)
     return Pixels(records, read, config)
-
-
-def _prepare(folder: Path, source: Source, config: ImagesConfig, progress: Report | None) -> list[Record]:
-    if progress is not None:
-        return build_cache(folder, source, config, progress)
-    with bar(f"preparing {source.name}") as report:
-        return build_cache(folder, source, config, report)
 
 
 def nothing_usable(source: Source, unusable: Sequence[Unusable]) -> DataError:
@@ -91,6 +87,11 @@ class PixelSet:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def spread(self, count: int) -> list[int]:
+        """At most ``count`` numbers, evenly from the first picture to the last: a set's face."""
+        count = min(count, len(self))
+        return [place * len(self) // count for place in range(count)]
 
     def read(self, indices: npt.ArrayLike) -> Pixels8:
         """The pictures of these numbers: (B, S, S, 3)."""

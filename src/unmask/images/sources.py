@@ -1,10 +1,11 @@
 """Where pictures come from: a folder, an archive, an array, an LSUN database, or the package itself."""
 
+import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,9 +46,8 @@ def _open_path(path: Path) -> Source:
     )
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _File:
-    path: Path
+class _File(NamedTuple):
+    name: str
     size_bytes: int = 0
     times: tuple[int, ...] = ()
     problem: str | None = None
@@ -59,37 +59,46 @@ class FolderSource(Source):
     def __init__(self, root: Path) -> None:
         super().__init__(str(root))
         self._root = root
-        self._files = sorted(self._walk(root, frozenset()))
+
+    @cached_property
+    def _files(self) -> list[_File]:
+        return sorted(self._walk("", frozenset()))
 
     def _identify(self) -> str:
-        return combined_hash((self._name(file), file.size_bytes, file.times) for file in self._files)
+        return combined_hash(self._files)
 
     def _list(self) -> Sequence[Entry]:
-        return [Entry(printable(self._name(f)), f.size_bytes, problem=f.problem) for f in self._files]
-
-    def _name(self, file: _File) -> str:
-        return file.path.relative_to(self._root).as_posix()
+        return [Entry(printable(file.name), file.size_bytes, problem=file.problem) for file in self._files]
 
     def _read(self, index: int) -> bytes:
-        return self._files[index].path.read_bytes()
+        return (self._root / self._files[index].name).read_bytes()
 
-    def _walk(self, path: Path, above: frozenset[tuple[int, int]]) -> Iterator[_File]:
-        """Every picture at or below ``path``; a link back to one of the folders ``above`` is not followed."""
+    def _walk(self, folder: str, above: frozenset[tuple[int, int]]) -> Iterator[_File]:
+        """Every picture below ``folder``; a link back to one of the folders ``above`` is not followed."""
         try:
-            info = path.stat()
-            children = list(path.iterdir()) if stat.S_ISDIR(info.st_mode) else None
+            status = (self._root / folder).stat()
+            children = list(os.scandir(self._root / folder))
         except OSError as error:
-            yield _File(path, problem=error.strerror)
+            yield _File(folder or ".", problem=error.strerror)
             return
-        if children is None:
-            if self._wanted(path.name):
-                problem = None if stat.S_ISREG(info.st_mode) else "not a regular file"
-                # the first time can be set by hand; the second is the system's own
-                yield _File(path, info.st_size, (info.st_mtime_ns, info.st_ctime_ns), problem)
-        elif (identity := (info.st_dev, info.st_ino)) not in above:
-            for child in children:
-                if not child.name.startswith("."):
-                    yield from self._walk(child, above | {identity})
+        identity = (status.st_dev, status.st_ino)
+        for child in children if identity not in above else ():
+            if not child.name.startswith("."):
+                name = f"{folder}/{child.name}" if folder else child.name
+                yield from self._look(name, child, above | {identity})
+
+    def _look(self, name: str, file: os.DirEntry[str], above: frozenset[tuple[int, int]]) -> Iterator[_File]:
+        try:
+            status = file.stat()
+        except OSError as error:
+            yield _File(name, problem=error.strerror)
+            return
+        if stat.S_ISDIR(status.st_mode):
+            yield from self._walk(name, above)
+        elif self._wanted(file.name):
+            problem = None if stat.S_ISREG(status.st_mode) else "not a regular file"
+            # the time of modification can be set by hand; the time of the last change is the system's own
+            yield _File(name, status.st_size, (status.st_mtime_ns, status.st_ctime_ns), problem)
 
 
 class NpySource(Source):

@@ -9,6 +9,7 @@ from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.losses import usage
 from unmask.codec.perceptual import Perceptual
 from unmask.images.pixels import PixelSet
+from unmask.images.progress import Report
 from unmask.images.transforms import to_tensor
 from unmask.metrics.distortion import psnr, ssim
 
@@ -23,6 +24,7 @@ def measure_reconstructions(
     perceptual: Perceptual | None = None,
     share: tuple[int, int] = (0, 1),
     total: Callable[[Tensor], Tensor] = lambda x: x,
+    report: Report = lambda done, total: None,
 ) -> dict[str, float]:
     """Means over the set of L1, PSNR, SSIM and, given its network, LPIPS; and codebook usage.
 
@@ -47,6 +49,7 @@ def measure_reconstructions(
             values["lpips"] = perceptual(images, output)
         for name, value in values.items():
             sums[name] = sums[name] + value.double().sum()
+        report(start + len(images), len(mine))
     figures = {name: total(value).item() / len(pixels) for name, value in sums.items()}
     if perceptual is None:
         del figures["lpips"]

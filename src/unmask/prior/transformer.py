@@ -140,7 +140,7 @@ class Transformer(nn.Module):
         return x + dropout(block.perceptron(x), self.config.dropout, rng)
 
     def _wanted(self, block: Block, x: Tensor, where: Tensor, rng: torch.Generator | None) -> Tensor:
-        """(B, N, D) through the last block to (where.sum(), D); keys and values alone are computed in full."""
+        """(B, N, D) through the last block to (where.sum(), D); only keys and values are computed in full."""
         normed = block.norm1(x)
         k, v = block.attention.keys_values(normed, self.turn)
         places, real = pack(where)  # (B, Q)

@@ -197,8 +197,7 @@ class CodecTask:
     @torch.no_grad()
     def pictures(self) -> dict[str, Image.Image]:
         """The same few pictures every time, held out if any are, reconstructions below originals."""
-        shown = range(min(NUM_SHOWN, len(self._shown)))
-        images = to_tensor(self._shown.read(shown)).to(self._engine.device)
+        images = to_tensor(self._shown.read(self._shown.spread(NUM_SHOWN))).to(self._engine.device)
         output = self._ema.module.decode(self._ema.module.encode(images))
         return {"reconstructions": grid(to_pictures(torch.cat([images, output])), columns=len(images))}
 

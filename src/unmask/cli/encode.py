@@ -1,0 +1,48 @@
+"""``unmask encode``: pictures to codes, once."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from unmask.images.config import ImagesConfig
+from unmask.training.config import EngineConfig
+
+HELP = """Encode a set of pictures, both splits, into a folder of codes for training priors.
+
+  unmask encode runs/codec/best photos/ --out photos.codes
+
+Say the same again after a stop: it goes on where it was. Codes are stamped with the codec that made them, and
+a prior on another codec refuses them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """Arguments of the command."""
+
+    codec: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="CODEC")]
+    """A model with the codec to use, such as runs/codec/best."""
+    data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")]
+    """Pictures: a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji'."""
+    out: Path
+    """Folder of the codes, best named with .codes at its end."""
+    images: ImagesConfig = field(default_factory=ImagesConfig)
+    """The size is always the codec's own; with flips, mirror images are encoded too."""
+    engine: EngineConfig = field(default_factory=EngineConfig)
+
+
+def main(argv: list[str]) -> None:
+    """Encode and say what came of it."""
+    arguments = tyro.cli(Arguments, args=argv, prog="unmask encode", description=HELP)
+    from unmask import bundle
+    from unmask.stages import encode_data
+    from unmask.training.engine import Engine
+
+    model, engine = bundle.load(arguments.codec), Engine(arguments.engine)
+    flips = arguments.images.flip
+    stamp = encode_data(model, arguments.data, arguments.images, engine, flips=flips, out=arguments.out).stamp
+    rows, columns = stamp.grid
+    mirrored = " and their mirror images" if flips else ""
+    print(f"{stamp.num_train} pictures for training{mirrored}, {stamp.num_validation} held out")
+    print(f"{rows}×{columns} codes each, of {stamp.codebook_size}, in {arguments.out}")

@@ -1,0 +1,88 @@
+"""``unmask reconstruct``: what a codec keeps of pictures."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+from PIL import Image
+from rich.console import Console
+from rich.table import Table
+
+from unmask.errors import DataError
+
+if TYPE_CHECKING:
+    from unmask.codec.perceptual import Perceptual
+    from unmask.images.pixels import PixelSet
+    from unmask.pipeline import Pipeline
+
+HELP = """Send pictures through a codec and back: a picture to look at, and how close they come.
+
+  unmask reconstruct runs/codec/best emoji                       the pictures held out of training
+  unmask reconstruct runs/codec/best photos/ --split all --out compare.png
+
+LPIPS and FID are measured where their weights are there: unmask weights get lpips-vgg, inception."""
+
+
+COLUMNS = 8  # pictures in a row
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """Arguments of the command."""
+
+    model: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="MODEL")]
+    """A model, such as runs/codec/best."""
+    data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")]
+    """Pictures: a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji'."""
+    split: Literal["validation", "train", "all"] = "validation"
+    """Which of them."""
+    count: int = 16
+    """Pictures to show, originals above their reconstructions."""
+    out: Path = Path("reconstructions.png")
+    """File of the picture, a PNG."""
+
+
+def main(argv: list[str]) -> None:
+    """Reconstruct, show and measure."""
+    arguments = tyro.cli(Arguments, args=argv, prog="unmask reconstruct", description=HELP)
+    from unmask.images.progress import bar
+    from unmask.metrics.reconstruction import measure_reconstructions
+    from unmask.pipeline import load
+
+    model = load(arguments.model)
+    pixels = model.open(arguments.data, None if arguments.split == "all" else arguments.split)
+    if not len(pixels):
+        raise DataError(f"{arguments.data} has no pictures on that side of its split", hint="--split all")
+    _show(model, pixels, arguments)
+    with bar("measuring") as report:
+        figures = measure_reconstructions(
+            model.codec, pixels, batch=16, device=model.device, perceptual=_perceptual(), report=report
+        )
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name, value in {"pictures": len(pixels), **figures}.items():
+        table.add_row(f"[bold]{name}[/]", f"{value:.4g}")
+    Console(highlight=False).print(table)
+
+
+def _show(model: "Pipeline", pixels: "PixelSet", arguments: Arguments) -> None:
+    """Write rows of originals, each above the row of its reconstructions."""
+    from unmask.images.transforms import grid
+
+    originals = [Image.fromarray(picture) for picture in pixels.read(pixels.spread(arguments.count))]
+    copies = model.reconstruct(originals)
+    rows = [originals[i : i + COLUMNS] + copies[i : i + COLUMNS] for i in range(0, len(originals), COLUMNS)]
+    columns = min(COLUMNS, len(originals))
+    grid([picture for row in rows for picture in row], columns).save(arguments.out)
+    print(f"originals, and below each row its reconstructions: {arguments.out}")
+
+
+def _perceptual() -> "Perceptual | None":
+    from unmask import weights
+    from unmask.codec.perceptual import Perceptual
+
+    if not weights.available("lpips-vgg"):
+        return None
+    perceptual = Perceptual("vgg")
+    perceptual.load_state_dict(weights.require("lpips-vgg"))
+    return perceptual
