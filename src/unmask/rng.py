@@ -13,7 +13,8 @@ from torch import nn
 
 def derive(seed: int, *address: int | str) -> int:
     """A 63-bit integer that depends on the seed and on every part of the address, and on nothing else."""
-    text = "/".join([str(seed), *(f"{type(part).__name__}:{part}" for part in address)])
+    parts = (f"{type(part).__name__}:{part}".replace("/", "//") for part in address)  # one slash parts them
+    text = "/".join([str(seed), *parts])
     digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1
 
