@@ -45,6 +45,7 @@ def write_json(path: Path, value: Any) -> None:
 @contextmanager
 def replace_folder(target: Path) -> Iterator[Path]:
     """Yield an empty folder to fill; when the block ends well it takes the place of ``target``."""
+    target = target.resolve()  # a link goes on pointing at the place; "." has a name
     target.parent.mkdir(parents=True, exist_ok=True)
     settle(target)
     partial, previous = _partial(target), _previous(target)
@@ -77,6 +78,7 @@ def remove_folder(target: Path) -> None:
 
 def settle(target: Path) -> tuple[int, int] | None:
     """Finish a replacement of ``target`` that was cut off; return what tells its versions apart."""
+    target = target.resolve()
     if not target.exists() and _previous(target).exists():
         with suppress(OSError):  # another process was quicker, and target is no longer absent
             _partial(target).rename(target)

@@ -217,6 +217,23 @@ class TestAFolder:
             (partial / "inner" / "b").write_text("newer")
         assert content(target) == "newer"
 
+    def test_behind_a_link_is_replaced_where_it_is(self, tmp_path):
+        fill(tmp_path / "big disk" / "model", "old")
+        (tmp_path / "best").symlink_to(tmp_path / "big disk" / "model")
+        with crash_behind_rename(1):
+            fill(tmp_path / "best", "new")
+        files.settle(tmp_path / "best")
+        assert content(tmp_path / "best") == "new"
+        fill(tmp_path / "best", "newer")
+        assert content(tmp_path / "big disk" / "model") == content(tmp_path / "best") == "newer"
+        assert hidden(tmp_path / "big disk") == hidden(tmp_path) == []
+
+    def test_may_be_where_one_stands(self, tmp_path, monkeypatch):
+        (tmp_path / "best").mkdir()
+        monkeypatch.chdir(tmp_path / "best")
+        fill(Path(), "new")
+        assert content(tmp_path / "best") == "new"
+
     def test_tells_its_versions_apart(self, tmp_path):
         target = tmp_path / "best"
         assert files.settle(target) is None
