@@ -15,7 +15,8 @@ RANKS = [
     {"codes", "sampling", "likelihood", "metrics"},
     {"training"},
     {"config", "presets"},
-    {"importers", "pipeline"},
+    {"models"},
+    {"importers", "pipeline", "stages"},
     {"cli", "studio"},
 ]
 RANK_OF = {name: rank for rank, names in enumerate(RANKS) for name in names}
@@ -45,6 +46,13 @@ def test_a_module_imports_only_what_stands_to_its_left(path):
     # config composes what presets name: the one pair within a rank with an order of its own
     wrong -= {"config"} if own == "presets" else set()
     assert not wrong, f"{own} must not import {sorted(wrong)}"
+
+
+def test_samplers_know_no_network():
+    """Any denoiser will do: a canvas, guidance or another back-end takes the prior's place."""
+    files = [path for path in MODULES if part_of(path) == "sampling"]
+    assert files
+    assert not [path for path in files if "prior" in imported_parts(path)]
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,7 @@ def train_prior(settings: PriorTraining, codec: str, data: str, out: Path, *, re
         engine,
         codes,
         codec=model.codec,
+        decode=codec_from(model.codec).to(engine.device).decode,
         about=model.about | {"prior_training": to_json(settings)},
     )
     run = _open_run(settings, {"codec": codec, "data": data}, out, resume, engine)

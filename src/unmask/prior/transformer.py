@@ -4,6 +4,8 @@ It has no time input: which codes are masked says all there is to know of the ti
 """
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import cast
 
 import torch
@@ -100,6 +102,10 @@ class Transformer(nn.Module):
         for block in blocks:
             x = self._whole(block, x, rng)
         return self._head(self._wanted(last, x, where, rng))
+
+    def begin(self, batch: int) -> Callable[[Tensor | None], Tensor]:
+        """``extend`` for ``batch`` new sequences, remembering the keys and values of all codes so far."""
+        return partial(self.extend, cache=Cache(batch))
 
     def extend(self, codes: Tensor | None, cache: Cache) -> Tensor:
         """(B, K) logits of the next code, after one more (B,) code of each sequence; the first takes none."""

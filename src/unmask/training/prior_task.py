@@ -1,27 +1,35 @@
 """Stage 2 as a task: a Transformer that learns to fill in codes, by diffusion or one after the other."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
 import torch
 import torch.nn.functional as F
+from einops import rearrange
 from PIL import Image
 from torch import Tensor
 
 from unmask.bundle import Bundle, Part
 from unmask.codes.store import Codes
 from unmask.diffusion import process
+from unmask.diffusion.schedule import even_plan
 from unmask.images.batches import batch_indices
+from unmask.images.transforms import grid, to_pictures
 from unmask.likelihood import Score, bits_per_code, cost_curve, join, score_codes
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
+from unmask.sampling.autoregressive import autoregress
+from unmask.sampling.fill import fill
 from unmask.training.config import DiffusionConfig, LoopConfig, OptimConfig
 from unmask.training.ema import Ema
 from unmask.training.engine import Engine
 from unmask.training.optim import adam, descend, learning_rate
+
+NUM_SAMPLES = 16  # drawn at every validation
+SAMPLE_STEPS = 32
 
 
 class PriorTask:
@@ -39,11 +47,12 @@ class PriorTask:
         codes: Codes,
         *,
         codec: Part,
+        decode: Callable[[Tensor], Tensor],
         about: Mapping[str, Any],
     ) -> None:
         self._diffusion, self._optim, self._loop, self._engine = diffusion, optim, loop, engine
         self._train, self._validation = codes.split("train"), codes.split("validation")
-        self._codec, self._about = codec, dict(about)
+        self._codec, self._decode, self._about = codec, decode, dict(about)
         self.num_examples = optim.batch * optim.accumulate * engine.world
         stamp = codes.stamp
         self._prior = Transformer(prior, stamp.codebook_size, stamp.grid, generator(loop.seed, "prior"))
@@ -133,9 +142,19 @@ class PriorTask:
             scores.append(score_codes(self._ema.module, codes, first, num_draws=draws, num_steps=steps))
         return join(scores)
 
+    @torch.no_grad()
     def pictures(self) -> dict[str, Image.Image]:
-        """None yet: samples come with the sampler."""
-        return {}
+        """Samples of the averaged prior, the same numbers of the same seed every time."""
+        prior, images, seed = self._ema.module, range(NUM_SAMPLES), self._loop.seed
+        if prior.causal:
+            codes = autoregress(prior, images, seed=seed)
+        else:
+            masked = torch.full((NUM_SAMPLES, prior.num_positions), prior.mask_id, device=self._engine.device)
+            plan = even_plan(images, prior.num_positions, SAMPLE_STEPS, seed=seed)
+            codes = fill(prior, masked, plan, seed=seed)
+        height, width = prior.grid
+        pictures = self._decode(rearrange(codes, "B (h w) -> B h w", h=height, w=width))
+        return {"samples": grid(to_pictures(pictures), columns=NUM_SAMPLES // 2)}
 
     def state(self) -> dict[str, Any]:
         """Network, optimiser, average, and the last curve."""

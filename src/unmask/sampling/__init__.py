@@ -1,0 +1,1 @@
+"""MASK to codes: everything that draws codes from a prior."""

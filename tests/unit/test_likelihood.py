@@ -1,0 +1,70 @@
+import math
+
+import pytest
+import torch
+
+from unmask.likelihood import bits_per_code, code_costs, cost_curve, join, score_codes
+from unmask.prior.config import PriorConfig
+from unmask.prior.transformer import Transformer
+from unmask.rng import generator
+
+K, GRID, N = 8, (3, 3), 9
+
+
+def prior_of(kind):
+    return Transformer(PriorConfig(kind=kind, width=16, depth=2, heads=2, init="gpt2"), K, GRID, generator(4))
+
+
+@pytest.fixture
+def codes(rng):
+    return torch.randint(K, (6, N), generator=rng)
+
+
+def test_costs_are_those_of_the_masked_codes(codes, rng):
+    prior = prior_of("absorbing")
+    masked = torch.rand(codes.shape, generator=rng) < 0.5
+    costs = code_costs(prior, codes, masked)
+    everywhere = torch.ones_like(masked)
+    log_p = prior(torch.where(masked, K, codes), everywhere).log_softmax(1).view(*codes.shape, K)
+    expected = -log_p.gather(2, codes[:, :, None]).squeeze(2)
+    torch.testing.assert_close(costs, torch.where(masked, expected, 0))
+
+
+@pytest.mark.parametrize("kind", ["absorbing", "autoregressive"])
+def test_a_picture_scores_the_same_in_any_batch(codes, kind):
+    prior = prior_of(kind)
+    options = {"num_draws": 4, "num_steps": 16}
+    whole = score_codes(prior, codes, 0, **options)
+    parts = join([score_codes(prior, codes[:2], 0, **options), score_codes(prior, codes[2:], 2, **options)])
+    torch.testing.assert_close(whole.nats, parts.nats)
+
+
+def test_the_twin_is_exact(codes):
+    prior = prior_of("autoregressive")
+    next_logits = prior.begin(len(codes))
+    nats = torch.zeros(len(codes))
+    for i in range(N):
+        log_p = next_logits(codes[:, i - 1] if i else None).log_softmax(1)
+        nats -= log_p.gather(1, codes[:, i : i + 1]).squeeze(1).detach()
+    exact = score_codes(prior, codes, 0, num_draws=1, num_steps=9).nats
+    torch.testing.assert_close(exact.float(), nats)
+
+
+@pytest.mark.parametrize("num_steps", [4, 64, None])
+def test_knowing_nothing_costs_log_k(codes, num_steps):
+    """Uniform logits cost log K in every draw; only the weights of finite chains spread the estimate."""
+    prior = prior_of("absorbing")
+    torch.nn.init.zeros_(prior.head.weight)
+    score = score_codes(prior, codes, 0, num_draws=512, num_steps=num_steps)
+    mean, error = bits_per_code(score, N)
+    assert mean == pytest.approx(math.log2(K), abs=4 * error + 1e-6)
+    assert error < 0.02
+
+
+def test_the_curve_has_the_mean_cost_by_share_masked(codes):
+    score = score_codes(prior_of("absorbing"), codes, 0, num_draws=90, num_steps=None)
+    curve = cost_curve(score, N)
+    assert curve["ratio"] == pytest.approx([n / N for n in range(1, N + 1)])
+    for n, nats in enumerate(curve["nats"], start=1):
+        assert nats == pytest.approx(score.costs[score.counts == n].mean().item())
+    assert sum(curve["nats"]) == pytest.approx(score.nats.mean().item(), rel=1e-6)
