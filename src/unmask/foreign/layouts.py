@@ -33,7 +33,7 @@ def read(file: str, content: bytes) -> dict[str, Tensor]:
     if reader is None:
         raise WeightsError(f"{file} is of no kind that can be read ({', '.join(_READERS)})")
     try:
-        return _under_our_names(reader(content))
+        return under_our_names(reader(content))
     except _DAMAGE as error:
         raise WeightsError(f"{file} cannot be read: {error}") from error
 
@@ -50,7 +50,8 @@ _READERS: dict[str, Callable[[bytes], dict[str, Tensor]]] = {
 }
 
 
-def _under_our_names(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def under_our_names(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors of any upstream layout under our names, without what we have no use for."""
     ours = {}
     for key, tensor in tensors.items():
         matches = ((rule, re.fullmatch(pattern, key)) for pattern, rule in _RULES.items())

@@ -1,6 +1,6 @@
 """How far one picture is from another, pixel by pixel: PSNR and SSIM.
 
-Both take (B, 3, H, W) pictures in [0, 1] and return (B,), larger is closer.
+Both take (B, 3, H, W) pictures in [0, 1] and return (B,), float32 even under autocast; larger is closer.
 """
 
 import torch
@@ -18,6 +18,7 @@ def psnr(x: Tensor, y: Tensor) -> Tensor:
 
 def ssim(x: Tensor, y: Tensor) -> Tensor:
     """Structural similarity: how alike means, spreads and patterns are, over a sliding Gaussian window."""
+    assert min(x.shape[-2:]) >= WINDOW, f"pictures of {tuple(x.shape[-2:])} are smaller than one window"
     x, y = x.float(), y.float()
     mean_x, mean_y = _blur(x), _blur(y)
     var_x = _blur(x * x) - mean_x.square()
@@ -34,5 +35,6 @@ def _blur(x: Tensor) -> Tensor:
     place = torch.arange(WINDOW, device=x.device, dtype=x.dtype) - (WINDOW - 1) / 2
     weights = torch.exp(-place.square() / (2 * SIGMA**2))
     weights = (weights / weights.sum()).expand(x.shape[1], 1, 1, -1)
-    x = F.conv2d(x, weights, groups=x.shape[1])
-    return F.conv2d(x, weights.transpose(2, 3), groups=x.shape[1])
+    with torch.autocast(x.device.type, enabled=False):  # variances are differences of near-equal squares
+        x = F.conv2d(x, weights, groups=x.shape[1])
+        return F.conv2d(x, weights.transpose(2, 3), groups=x.shape[1])
