@@ -34,9 +34,11 @@ def imported_parts(path: Path) -> set[str]:
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative imports hide where things live"
             parts.add(node.module)
+            parts.update(f"unmask.{alias.name}" for alias in node.names if node.module == "unmask")
         elif isinstance(node, ast.Import):
             parts.update(alias.name for alias in node.names)
-    return {name.split(".")[1] for name in parts if name.startswith("unmask.")}
+    names = {name.split(".")[1] for name in parts if name.startswith("unmask.")}
+    return names - {"__version__"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from unmask.diffusion.process import antithetic_masks, count_weights, stratified_counts
 from unmask.prior.transformer import Transformer
@@ -27,10 +27,23 @@ class Score(NamedTuple):
     costs: Tensor  # (n, P) mean nats of a masked code in each draw
 
 
-def code_costs(prior: Transformer, x0: Tensor, masked: Tensor) -> Tensor:
-    """(B, N): −log p(x0_i | the codes not masked) in nats where masked, 0 elsewhere."""
-    logits = prior(torch.where(masked, prior.mask_id, x0), masked)
-    costs = F.cross_entropy(logits, x0[masked], reduction="none")
+def code_costs(
+    prior: Transformer,
+    x0: Tensor,
+    masked: Tensor,
+    *,
+    network: nn.Module | None = None,
+    rng: torch.Generator | None = None,
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """(B, N): −log p(x0_i | what the prior may see of the rest) in nats where masked, 0 elsewhere.
+
+    Training passes the prior as its engine wrapped it (``network``), dropout (``rng``) and label smoothing.
+    """
+    # The causal twin looks only at what stands before a position: nothing needs hiding from it.
+    shown = x0 if prior.causal else torch.where(masked, prior.mask_id, x0)
+    logits = (network or prior)(shown, masked, rng)
+    costs = F.cross_entropy(logits, x0[masked], reduction="none", label_smoothing=label_smoothing)
     return torch.zeros(x0.shape, device=x0.device).masked_scatter(masked, costs)
 
 

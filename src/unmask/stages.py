@@ -17,6 +17,7 @@ from unmask.files import cache_folder
 from unmask.images.config import ImagesConfig
 from unmask.images.pixels import Pixels, open_pixels
 from unmask.images.sources import open_source
+from unmask.metrics.inception import Inception
 from unmask.models import codec_from
 from unmask.runs import Run
 from unmask.training.codec_task import CodecTask
@@ -45,6 +46,7 @@ def train_codec(settings: CodecTraining, data: str, out: Path, *, resume: bool =
         pixels.split("validation"),
         flip=settings.images.flip,
         perceptual=perceptual,
+        inception=Inception() if settings.validation_fid else None,
         about={"data": data, "image_size": settings.images.size, "codec_training": to_json(settings)},
     )
     run = _open_run(settings, {"data": data}, out, resume, engine)

@@ -14,6 +14,7 @@ from unmask.errors import DataError
 if TYPE_CHECKING:
     from unmask.codec.perceptual import Perceptual
     from unmask.images.pixels import PixelSet
+    from unmask.metrics.inception import Inception
     from unmask.pipeline import Pipeline
 
 HELP = """Send pictures through a codec and back: a picture to look at, and how close they come.
@@ -57,7 +58,13 @@ def main(argv: list[str]) -> None:
     _show(model, pixels, arguments)
     with bar("measuring") as report:
         figures = measure_reconstructions(
-            model.codec, pixels, batch=16, device=model.device, perceptual=_perceptual(), report=report
+            model.codec,
+            pixels,
+            batch=16,
+            device=model.device,
+            perceptual=_perceptual(),
+            inception=_inception(),
+            report=report,
         )
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, value in {"pictures": len(pixels), **figures}.items():
@@ -75,6 +82,13 @@ def _show(model: "Pipeline", pixels: "PixelSet", arguments: Arguments) -> None:
     columns = min(COLUMNS, len(originals))
     grid([picture for row in rows for picture in row], columns).save(arguments.out)
     print(f"originals, and below each row its reconstructions: {arguments.out}")
+
+
+def _inception() -> "Inception | None":
+    from unmask import weights
+    from unmask.metrics.inception import Inception
+
+    return Inception() if weights.available("inception") else None
 
 
 def _perceptual() -> "Perceptual | None":

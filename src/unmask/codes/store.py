@@ -145,7 +145,7 @@ def open_codes(folder: Path, fingerprint: str) -> Codes:
     path = folder / "codes.npy"
     try:
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise DataError(f"{path} is damaged: {error}", hint=f"remove {folder} and encode again") from error
     if rows.shape != stamp.shape or rows.dtype != stamp.dtype:
         raise DataError(

@@ -75,7 +75,7 @@ class Source(ABC):
     def _wanted(self, name: str) -> bool:
         """Whether a file is a picture by its name; others are counted, unless they are hidden."""
         path = PurePosixPath(name)
-        if any(part.startswith(".") or part == "__MACOSX" for part in path.parts):
+        if any(part.startswith(".") for part in path.parts):
             return False
         suffix = path.suffix.lower()
         if suffix not in SUFFIXES:

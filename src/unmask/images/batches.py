@@ -57,7 +57,7 @@ class Batches:
 
     def at(self, step: int) -> Tensor:
         """The batch of a step: (B, 3, S, S) float32 in [0, 1]. Steps may come in any order."""
-        images = self._ahead.pop(step, None) or self._reader.submit(self._read, step)
+        images = self._ahead.get(step) or self._reader.submit(self._read, step)
         self._ahead = {step + 1: self._reader.submit(self._read, step + 1)}
         return images.result()
 

@@ -110,7 +110,8 @@ def to_tensor(pixels: Pixels8) -> "Tensor":
     import torch
     from einops import rearrange
 
-    return rearrange(torch.from_numpy(pixels), "B H W C -> B C H W").contiguous().float().div_(255)
+    levels = rearrange(torch.from_numpy(pixels), "B H W C -> B C H W")
+    return levels.to(torch.float32, memory_format=torch.contiguous_format).div_(255)
 
 
 def to_pictures(images: "Tensor") -> list[Image.Image]:

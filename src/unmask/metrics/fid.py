@@ -1,5 +1,7 @@
 """Fréchet distance between two sets of features: FID, when they are Inception's (Heusel et al. 2017)."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -43,6 +45,15 @@ class Moments:
         )
         self.mean = self.mean + step * (other.count / count)
         self.count = count
+
+    def total(self, add_up: Callable[[Tensor], Tensor]) -> "Moments":
+        """The moments of all processes' features together; ``add_up`` adds a tensor up over them."""
+        everyone = Moments()
+        everyone.count = int(add_up(torch.tensor(self.count)))
+        everyone.mean = add_up(self.count * self.mean) / max(everyone.count, 1)
+        shift = self.mean - everyone.mean
+        everyone.scatter = add_up(self.scatter + self.count * torch.outer(shift, shift))
+        return everyone
 
     def covariance(self) -> Tensor:
         """The unbiased covariance, (D, D) float64."""

@@ -20,6 +20,7 @@ from unmask.codec.quantizers import Nearest, Quantized
 from unmask.images.batches import Batches
 from unmask.images.pixels import PixelSet
 from unmask.images.transforms import grid, to_pictures, to_tensor
+from unmask.metrics.inception import Inception
 from unmask.metrics.reconstruction import measure_reconstructions
 from unmask.rng import generator
 from unmask.training.config import LoopConfig, OptimConfig
@@ -46,13 +47,15 @@ class CodecTask:
         validation: PixelSet,
         *,
         flip: bool,
-        perceptual: Perceptual | None,
+        perceptual: Perceptual | None = None,
+        inception: Inception | None = None,
         about: Mapping[str, Any],
     ) -> None:
         self._loss, self._optim, self._loop, self._engine = loss, optim, loop, engine
         self._validation, self._about = validation, dict(about)
         self._shown = validation if len(validation) else train
         self._perceptual = perceptual.to(engine.device) if perceptual else None
+        self._inception = inception.to(engine.device) if inception else None
         self.num_examples = optim.batch * optim.accumulate * engine.world
         self._batches = Batches(
             train, batch=optim.batch, seed=loop.seed, flip=flip, rank=engine.rank, world=engine.world
@@ -188,8 +191,9 @@ class CodecTask:
             batch=self._optim.batch,
             device=self._engine.device,
             perceptual=self._perceptual,
+            inception=self._inception,
             share=(self._engine.rank, self._engine.world),
-            total=self._engine.sum,
+            add_up=self._engine.sum,
         )
         figures["rec"] = figures["l1"] + self._loss.perceptual_weight * figures.get("lpips", 0.0)
         return figures

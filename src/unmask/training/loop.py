@@ -58,7 +58,7 @@ def train(task: Task, run: Run, config: LoopConfig, engine: Engine) -> bool:
     data, that an uninterrupted run would have taken.
     """
     window, best = Window(), Best()
-    start = _restore(task, run, window, best)
+    start = _restore(task, run, engine, window, best)
     with stop_signal() as stop, Progress(config.steps, start, task.num_examples, engine.is_first) as progress:
         for step in range(start, config.steps):
             window.add(task.step(step))
@@ -131,13 +131,15 @@ def finite(figures: dict[str, float], step: int, run: Run) -> dict[str, float]:
     return figures
 
 
-def _restore(task: Task, run: Run, window: Window, best: Best) -> int:
+def _restore(task: Task, run: Run, engine: Engine, window: Window, best: Best) -> int:
     restored = run.restore()
+    if engine.is_first:
+        run.truncate_log(restored[0] if restored else 0)
+    engine.barrier()
     if restored is None:
         task.begin()
         return 0
     step, state = restored
-    run.truncate_log(step)
     task.load(state["task"])
     window.count, window.sums = state["window"]["count"], state["window"]["sums"]
     best.value, best.step = state["best"]["value"], state["best"]["step"]
@@ -152,8 +154,8 @@ def _save(task: Task, run: Run, engine: Engine, step: int, keep: int, window: Wi
         "best": {"value": best.value, "step": best.step},
     }
     if engine.is_first:
-        run.save(step, state, keep=keep)
         run.save_bundle("last", task.bundle(step, {}))
+        run.save(step, state, keep=keep)  # last: what is saved by now need not be done again
     engine.barrier()
 
 

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from einops import rearrange
 from PIL import Image
 from torch import Tensor
@@ -17,7 +16,7 @@ from unmask.diffusion import process
 from unmask.diffusion.schedule import even_plan
 from unmask.images.batches import batch_indices
 from unmask.images.transforms import grid, to_pictures
-from unmask.likelihood import Score, bits_per_code, cost_curve, join, score_codes
+from unmask.likelihood import Score, bits_per_code, code_costs, cost_curve, join, score_codes
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
@@ -112,11 +111,8 @@ class PriorTask:
         return process.absorb_exactly(x0, counts, mask_id, rng=rng) == mask_id
 
     def _costs(self, x0: Tensor, masked: Tensor, rng: torch.Generator) -> Tensor:
-        """(B, N) costs in nats at masked positions, with dropout and label smoothing; 0 elsewhere."""
-        logits = self._model(torch.where(masked, self._prior.mask_id, x0), masked, rng)
         smoothing = self._diffusion.label_smoothing
-        costs = F.cross_entropy(logits, x0[masked], reduction="none", label_smoothing=smoothing)
-        return torch.zeros(x0.shape, device=x0.device).masked_scatter(masked, costs)
+        return code_costs(self._prior, x0, masked, network=self._model, rng=rng, label_smoothing=smoothing)
 
     def report(self) -> dict[str, float]:
         """Nothing is gathered over steps."""

@@ -96,5 +96,5 @@ def test_impossible_codecs_are_refused(changes):
 
 
 def test_a_picture_size_that_does_not_divide_names_one_that_does():
-    with pytest.raises(ConfigError, match="--images.size 48"):
+    with pytest.raises(ConfigError, match=r"--images\.size 48"):
         CodecConfig().grid(50)

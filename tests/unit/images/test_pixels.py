@@ -211,6 +211,7 @@ class TestNeverStale:
         pixels, decoded = opened()
         assert decoded == (6 if loss == "noise" else 7)
         assert same(everything(pixels), expected(folder))
+        assert opened()[1] == 0
 
 
 class TestFingerprint:

@@ -68,6 +68,12 @@ class TestFolder:
         with pytest.raises(DataError, match="No such file"):
             source.read(names(source).index("lost.png"))
 
+    def test_a_link_to_itself_has_a_reason(self, folder):
+        (folder / "ring").symlink_to(folder / "ring")
+        source = open_source(str(folder))
+        with pytest.raises(DataError, match="symbolic links"):
+            source.read(names(source).index("ring"))
+
     def test_a_pipe_is_not_waited_for(self, folder):
         os.mkfifo(folder / "pipe.png")
         source = open_source(str(folder))
@@ -76,6 +82,7 @@ class TestFolder:
 
     def test_a_file_that_vanished_has_a_reason(self, folder):
         source = open_source(str(folder))
+        assert len(source) == 12
         (folder / "03.png").unlink()
         with pytest.raises(DataError, match="No such file"):
             source.read(3)

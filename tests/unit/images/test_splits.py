@@ -44,6 +44,16 @@ def test_a_small_set_has_pictures_on_both_sides(count, validation):
     assert rows["validation"]
 
 
+def test_the_one_that_crosses_is_the_nearest_to_the_border():
+    """It would be the next to cross if the share were changed little by little."""
+    for count in range(2, 11):
+        groups = GROUPS[:count]
+        [last_to_be_held_out] = split(groups, 0.999999)["train"]
+        shares = [share / 1000 for share in range(1, 1000)]
+        while_any = [s for s in shares if any(split_of(group, s) == "train" for group in groups)]
+        assert all(split_of(groups[last_to_be_held_out], share) == "train" for share in while_any)
+
+
 def test_nothing_is_held_out_when_nothing_is_asked_for():
     assert split(["a", "b"], 0.0) == {"train": [0, 1], "validation": []}
     assert split(["a"], 0.0) == {"train": [0], "validation": []}

@@ -1,0 +1,122 @@
+"""Stage 2 from the command line: encode, train, be killed, go on, score."""
+
+import csv
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file, save_file
+
+from unmask.runs import Run
+
+UNMASK = Path(sys.executable).with_name("unmask")
+SMALL_CODEC = """
+images: {size: 16, validation: 0.2}
+codec:
+  width: 8
+  multipliers: [1, 2, 2]
+  attention: []
+  code_width: 4
+  groups: 4
+  quantizer: {codebook_size: 16, kmeans_batches: 2}
+loss: {adversarial: 'off'}
+optim: {batch: 4}
+loop: {steps: 4, log_every: 4, validate_every: 4, save_every: 4}
+engine: {threads: 1}
+"""
+SMALL_PRIOR = """
+images: {validation: 0.2}
+prior: {width: 16, depth: 2, heads: 2, dropout: 0.1}
+optim: {batch: 4}
+loop: {steps: 24, log_every: 3, validate_every: 8, save_every: 4}
+engine: {threads: 1}
+"""
+
+
+@pytest.fixture
+def unmask(tmp_path):
+    environment = os.environ | {"UNMASK_CACHE": str(tmp_path / "cache"), "COLUMNS": "200"}
+
+    def start(*arguments):
+        command = [UNMASK, *map(str, arguments)]
+        return subprocess.Popen(
+            command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    return start
+
+
+def finish(process, code=0):
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == code, err
+    assert "Traceback" not in err
+    return out + err
+
+
+@pytest.fixture
+def codec(unmask, pictures, tmp_path):
+    (tmp_path / "codec.yaml").write_text(SMALL_CODEC)
+    (tmp_path / "prior.yaml").write_text(SMALL_PRIOR)
+    finish(unmask("train", "codec", pictures, "--preset", "tiny", "--config", "codec.yaml"))
+    return "runs/codec/best"
+
+
+PRIOR = ["--preset", "tiny", "--config", "prior.yaml"]
+
+
+def test_a_prior_is_trained_killed_resumed_and_scored(unmask, codec, pictures, tmp_path):
+    said = finish(unmask("encode", codec, pictures, "--out", "discs.codes", "--images.validation", "0.2"))
+    assert "4×4 codes each, of 16" in said
+
+    finish(unmask("train", "prior", codec, "discs.codes", *PRIOR, "--out", "whole"))
+    killed = unmask("train", "prior", codec, "discs.codes", *PRIOR, "--out", "stopped")
+    while not (tmp_path / "stopped/checkpoints/step-00000008").exists():
+        assert killed.poll() is None, killed.communicate()
+        time.sleep(0.002)
+    killed.kill()
+    killed.communicate()
+    finish(unmask("train", "prior", "--resume", "stopped"))
+    whole, stopped = Run.open(tmp_path / "whole"), Run.open(tmp_path / "stopped")
+    prints = [run.load_bundle("last").prior.fingerprint for run in (whole, stopped)]
+    assert prints[0] == prints[1]
+    assert (tmp_path / "whole/samples/samples-00000024.png").exists()
+    curve = whole.load_bundle("best").about["curve"]
+    assert len(curve["ratio"]) == len(curve["nats"]) > 4
+
+    said = finish(
+        unmask("score", "whole/best", pictures, "--draws", "4", "--split", "all", "--csv", "bits.csv")
+    )
+    assert "at most" in said
+    rows = list(csv.reader((tmp_path / "bits.csv").read_text().splitlines()))
+    assert rows[0] == ["picture", "bits_per_code"]
+    assert len(rows) == 41
+
+
+def test_the_twin_takes_the_same_commands_straight_from_pictures(unmask, codec, pictures):
+    twin = ["--prior.kind", "autoregressive", "--loop.steps", "4", "--out", "twin"]
+    finish(unmask("train", "prior", codec, pictures, *PRIOR, *twin))
+    assert "exactly" in finish(unmask("score", "twin/best", pictures))
+
+
+def test_mistakes_are_one_sentence_each(unmask, codec, pictures, tmp_path):
+    finish(unmask("encode", codec, pictures, "--out", "discs.codes"))
+    said = finish(unmask("score", codec, pictures), code=2)
+    assert "a codec alone" in said
+
+    other = ["--preset", "tiny", "--config", "codec.yaml", "--loop.seed", "1", "--out", "runs/other"]
+    finish(unmask("train", "codec", pictures, *other))
+    said = finish(unmask("train", "prior", "runs/other/best", "discs.codes", *PRIOR, "--out", "a"), code=2)
+    assert "the same numbers would mean different patches" in said
+
+    said = finish(unmask("train", "prior", "nothing", "discs.codes", *PRIOR, "--out", "b"), code=2)
+    assert "there is nothing at nothing" in said
+
+    weights = tmp_path / codec / "codec.safetensors"
+    tensors = load_file(weights)
+    tensors["decoder.0.weight"] = tensors["decoder.0.weight"] * float("nan")
+    save_file(tensors, weights)
+    said = finish(unmask("reconstruct", codec, pictures), code=2)
+    assert "fingerprint" in said
