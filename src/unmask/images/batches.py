@@ -34,7 +34,7 @@ def batch_indices(step: int, *, count: int, batch: int, seed: int, rank: int = 0
     return np.concatenate(pieces)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=4)
 def _permutation(count: int, seed: int, epoch: int) -> Rows:
     return torch.randperm(count, generator=rng.generator(seed, "epoch", epoch)).numpy()
 

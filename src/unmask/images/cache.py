@@ -108,8 +108,8 @@ def _check_room(folder: Path, num_pictures: int, config: ImagesConfig) -> None:
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise DataError(
-            f"{num_pictures:,} pictures take {needed / 1e9:.1f} GB, "
-            f"and {folder.parent} has {free / 1e9:.1f} GB left",
+            f"{num_pictures:,} pictures take {needed / 1e6:,.0f} MB, "
+            f"and {folder.parent} has {free / 1e6:,.0f} MB left",
             hint=ELSEWHERE,
         )
 

@@ -147,15 +147,15 @@ def _turned(image: Image.Image, orientation: int) -> Image.Image:
 
 def _eight_bits(image: Image.Image) -> Image.Image:
     """``image`` with wide greyscale scaled to 8 bits, which Pillow's own conversion would clip."""
+    if not image.mode.startswith(("I", "F")):
+        return image
+    values = np.nan_to_num(np.asarray(image, np.float32))
     if image.mode.startswith("I;16"):
         white = 65535.0
-    elif image.mode in ("I", "F"):
-        brightest = np.nanmax(np.asarray(image))  # no standard says what white is: take the nearest usual one
+    else:  # no standard says what white is: the smallest of the usual levels that holds all pixels
+        brightest = float(values.max())
         white = next((level for level in (1.0, 255.0, 65535.0) if brightest <= level), brightest)
-    else:
-        return image
-    levels = np.nan_to_num(np.asarray(image, np.float32)) * (255 / white)
-    return Image.fromarray(levels.round().clip(0, 255).astype(np.uint8))
+    return Image.fromarray((values * (255 / white)).round().clip(0, 255).astype(np.uint8))
 
 
 def _opaque(image: Image.Image, background: str) -> Image.Image:

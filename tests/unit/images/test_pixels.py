@@ -249,7 +249,7 @@ class TestCacheFolder:
     def test_without_room_nothing_is_begun(self, opened, monkeypatch):
         usage = shutil.disk_usage("/")._replace(free=1000)
         monkeypatch.setattr(cache_module.shutil, "disk_usage", lambda _: usage)
-        with pytest.raises(DataError, match=r"12 pictures take .* GB(.|\n)*--images\.cache off"):
+        with pytest.raises(DataError, match=r"12 pictures take .* MB left(.|\n)*--images\.cache off"):
             opened()
         assert opened(OFF)[1] == 12
 

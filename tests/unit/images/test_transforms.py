@@ -89,6 +89,10 @@ class TestDecode:
         assert decoded[0].max() == 0
         assert decoded[1:].min() == decoded[1:].max() == 128
 
+    def test_a_picture_without_any_number_is_black(self, encode):
+        data = encode(Image.fromarray(np.full((16, 16), np.nan, np.float32)), "TIFF")
+        assert pixels(decode(data)).max() == 0
+
     @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "CMYK", "YCbCr", "LAB"])
     def test_every_mode_becomes_rgb(self, encode, mode):
         kind = "PNG" if mode in ("LA", "P", "RGBA") else "TIFF"
