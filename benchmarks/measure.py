@@ -53,8 +53,7 @@ def row(
     what: str, name: str, timings: Mapping[str, Timing], *, baseline: str, config: Mapping[str, object]
 ) -> None:
     """Print and keep one row: how the contestant ``name`` did against ``baseline``."""
-    result = {
-        "what": what,
+    figures = {
         "contestant": name,
         "baseline": baseline,
         "ratio": _round(_ratio(timings[baseline], timings[name])),
@@ -63,12 +62,19 @@ def row(
         "baseline_median_s": _round(timings[baseline].median),
         "baseline_spread_s": _round(timings[baseline].spread),
         "repeats": len(timings[name].seconds),
+    }
+    note(what, figures, config=config)
+
+
+def note(what: str, figures: Mapping[str, object], *, config: Mapping[str, object]) -> None:
+    """Print and keep one row of figures, whatever they are: times, bytes, variances."""
+    about = {
         "config": dict(config),
         "hardware": hardware(),
         "versions": {"python": platform.python_version()} | {name: version(name) for name in PACKAGES},
         "commit": commit(),
     }
-    line = json.dumps(result, ensure_ascii=False)
+    line = json.dumps({"what": what, **figures, **about}, ensure_ascii=False)
     print(line, flush=True)
     with RESULTS.open("a") as file:
         file.write(line + "\n")
