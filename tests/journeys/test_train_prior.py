@@ -96,7 +96,7 @@ def test_a_prior_is_trained_killed_resumed_and_scored(unmask, codec, pictures, t
 
 
 def test_the_twin_takes_the_same_commands_straight_from_pictures(unmask, codec, pictures):
-    twin = ["--prior.kind", "autoregressive", "--loop.steps", "4", "--out", "twin"]
+    twin = ["--kind", "autoregressive", "--loop.steps", "4", "--out", "twin"]
     finish(unmask("train", "prior", codec, pictures, *PRIOR, *twin))
     assert "exactly" in finish(unmask("score", "twin/best", pictures))
 

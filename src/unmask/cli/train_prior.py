@@ -14,7 +14,7 @@ HELP = f"""Learn how codes go together (stage 2): absorbing diffusion, or its au
 
   unmask train prior runs/codec/best emoji --out runs/prior             on the pictures themselves
   unmask train prior runs/codec/best photos.codes --preset churches     on codes made by unmask encode
-  unmask train prior runs/codec/best emoji --prior.kind autoregressive --out runs/twin
+  unmask train prior runs/codec/best emoji --kind autoregressive --out runs/twin
   unmask train prior --resume runs/prior                                go on after a stop
 
 Presets: {", ".join(PRIOR)}. RUN/best is a whole model, codec and prior, ready to sample."""

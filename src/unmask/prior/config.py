@@ -1,7 +1,9 @@
 """What a prior can be told. Free of torch, so that ``--help`` is instant."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+from tyro.conf import arg
 
 from unmask.errors import ConfigError
 
@@ -10,7 +12,7 @@ from unmask.errors import ConfigError
 class PriorConfig:
     """A Transformer over codes; 77M parameters at the paper's settings."""
 
-    kind: Literal["absorbing", "autoregressive"] = "absorbing"
+    kind: Annotated[Literal["absorbing", "autoregressive"], arg(aliases=["--kind"])] = "absorbing"
     """absorbing: sees all known codes and predicts masked ones. autoregressive: its causal twin."""
     width: int = 512
     depth: int = 24

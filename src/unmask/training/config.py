@@ -1,7 +1,9 @@
 """What training can be told. Free of torch, so that ``--help`` is instant."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+from tyro.conf import arg
 
 from unmask.errors import ConfigError
 
@@ -48,6 +50,8 @@ class LoopConfig:
     """Steps between checkpoints; a run that is killed loses no more than this."""
     keep: int = 2
     """Checkpoints to keep."""
+    patience: int = 0
+    """Stop after this many validations in a row without a new best. 0: never."""
 
     def __post_init__(self) -> None:
         if min(self.steps, self.log_every, self.validate_every, self.save_every, self.keep) < 1:
@@ -71,7 +75,7 @@ class DiffusionConfig:
 
     steps: int = 256
     """T, the steps of the chain whose bound is optimised and reported."""
-    loss: Literal["reweighted", "elbo", "mlm"] = "reweighted"
+    loss: Annotated[Literal["reweighted", "elbo", "mlm"], arg(aliases=["--loss"])] = "reweighted"
     """reweighted: (T − t + 1)/T (the paper). elbo: the bound itself. mlm: the mean over masked codes."""
     masking: Literal["random", "fixed"] = "random"
     """random: each code on its own with probability t/T. fixed: exactly that share of them."""

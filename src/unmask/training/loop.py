@@ -52,7 +52,9 @@ class Task(Protocol):
 
 
 def train(task: Task, run: Run, config: LoopConfig, engine: Engine) -> bool:
-    """Train to the last step, or until asked to stop by a signal; return whether the end was reached.
+    """Train to the end; return False if a signal asked to stop before it.
+
+    The end is the last step, or where patience with validations that bring nothing new runs out.
 
     A run that stops at any instant resumes where it last saved, and then takes the very steps, on the very
     data, that an uninterrupted run would have taken.
@@ -63,19 +65,22 @@ def train(task: Task, run: Run, config: LoopConfig, engine: Engine) -> bool:
         for step in range(start, config.steps):
             window.add(task.step(step))
             done = step + 1
-            at_end = done == config.steps
+            progress.advance()
             stopping = engine.any(stop.asked)
-            if done % config.log_every == 0 or at_end:
+            ending = done == config.steps
+            if done % config.log_every == 0 or ending:
                 figures = finite(window.mean(), done, run) | task.report()
                 _log(run, engine, done, figures, "train")
                 window.clear()
                 progress.show(figures)
-            progress.advance()
-            if done % config.validate_every == 0 or at_end:
+            if done % config.validate_every == 0 or ending:
                 _validate(task, run, engine, done, best)
-            if done % config.save_every == 0 or at_end or stopping:
+                ending = ending or best.is_stale(done, config)
+            if done % config.save_every == 0 or ending or stopping:
                 _save(task, run, engine, done, config.keep, window, best)
-            if stopping and not at_end:
+            if ending:
+                return True
+            if stopping:
                 return False
     return True
 
@@ -116,6 +121,10 @@ class Best:
             return False
         self.value, self.step = value, step
         return True
+
+    def is_stale(self, step: int, config: LoopConfig) -> bool:
+        """Whether patience with validations that bring no new best has run out."""
+        return 0 < config.patience <= (step - self.step) // config.validate_every
 
 
 def finite(figures: dict[str, float], step: int, run: Run) -> dict[str, float]:

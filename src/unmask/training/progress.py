@@ -53,6 +53,6 @@ class Progress:
         if self._visible and not self._terminal:
             bar = self._bar.tasks[0]
             print(
-                f"step {bar.completed + 1:.0f}/{bar.total:.0f}  {bar.fields['speed']}  {text}",
+                f"step {bar.completed:.0f}/{bar.total:.0f}  {bar.fields['speed']}  {text}",
                 file=sys.stderr,
             )

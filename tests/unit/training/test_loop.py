@@ -1,0 +1,127 @@
+"""The loop, with a task that has never heard of images."""
+
+import math
+import os
+import signal
+
+import pytest
+import torch
+
+from unmask.bundle import Bundle, Part
+from unmask.errors import TrainingError
+from unmask.runs import Run
+from unmask.training.config import EngineConfig, LoopConfig
+from unmask.training.engine import Engine
+from unmask.training.loop import train
+
+
+class Counting:
+    """A task that counts, and validates as it is told."""
+
+    objective = "error"
+    num_examples = 1
+
+    def __init__(self, errors=(), losses=None):
+        self.value = torch.zeros(())
+        self.errors = iter(errors)
+        self.losses = losses or {}
+        self.steps = []
+        self.after = {}
+
+    def begin(self):
+        self.value += 100
+
+    def step(self, step):
+        self.steps.append(step)
+        self.value += 1
+        self.after.get(step, lambda: None)()
+        return {"loss": torch.tensor(self.losses.get(step, float(step)))}
+
+    def report(self):
+        return {}
+
+    def validate(self):
+        error = next(self.errors, None)
+        return {} if error is None else {"error": error}
+
+    def pictures(self):
+        return {}
+
+    def state(self):
+        return {"value": self.value.clone()}
+
+    def load(self, state):
+        self.value = state["value"]
+
+    def bundle(self, step, validation):
+        return Bundle(Part({}, {"value": self.value.clone()}), about={"step": step})
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return Engine(EngineConfig(device="cpu", threads=1))
+
+
+@pytest.fixture
+def run(tmp_path):
+    return Run.create(tmp_path / "run", {})
+
+
+def config(**changes):
+    return LoopConfig(**{"steps": 12, "log_every": 3, "validate_every": 4, "save_every": 2} | changes)
+
+
+def lines(run, kind):
+    return [
+        (line["step"], line.get("loss", line.get("error"))) for line in run.read_log() if line["kind"] == kind
+    ]
+
+
+def test_log_lines_are_means_over_their_window(run, engine):
+    train(Counting(), run, config(steps=7), engine)
+    assert lines(run, "train") == [(3, 1.0), (6, 4.0), (7, 6.0)]
+
+
+def test_the_best_model_is_the_one_of_the_smallest_error(run, engine):
+    train(Counting(errors=[3, 1, 2]), run, config(), engine)
+    assert run.load_bundle("best").about["step"] == 8
+    assert run.load_bundle("last").about["step"] == 12
+
+
+def test_without_held_out_data_the_latest_is_the_best(run, engine):
+    train(Counting(), run, config(), engine)
+    assert run.load_bundle("best").about["step"] == 12
+
+
+def test_patience_ends_a_training_that_no_longer_improves(run, engine):
+    task = Counting(errors=[3, 1, 2, 2, 0])
+    assert train(task, run, config(steps=100, patience=2), engine)
+    assert task.steps[-1] == 15
+    assert run.last_step() == 16
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_after_the_step_and_the_run_goes_on_from_there(run, engine, number):
+    task = Counting()
+    task.after[6] = lambda: os.kill(os.getpid(), number)
+    assert not train(task, run, config(), engine)
+    assert run.last_step() == 7
+    resumed = Counting()
+    assert train(resumed, run, config(), engine)
+    assert resumed.steps == [7, 8, 9, 10, 11]
+    assert resumed.value == 112, "begun once, twelve steps"
+    assert lines(run, "train") == [(3, 1.0), (6, 4.0), (9, 7.0), (12, 10.0)], "a window outlives the stop"
+
+
+def test_the_best_so_far_survives_a_restart(run, engine):
+    train(Counting(errors=[1]), run, config(steps=4), engine)
+    train(Counting(errors=[2, 3]), run, config(), engine)
+    assert run.load_bundle("best").about["step"] == 4
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_loss_that_is_no_number_ends_it_and_is_never_saved(run, engine, bad):
+    with pytest.raises(TrainingError, match="the last good checkpoint is step 6") as error:
+        train(Counting(losses={7: bad}), run, config(), engine)
+    assert "--resume" in str(error.value)
+    assert run.last_step() == 6
