@@ -86,12 +86,17 @@ def _ratio(baseline: Timing, contestant: Timing) -> float:
 
 
 def hardware() -> dict[str, object]:
-    """The processor and how much of it there is; nothing that names the machine."""
+    """The processor, how much of it there is and how busy it was; nothing that names the machine."""
     model = platform.processor() or platform.machine()
     if sys.platform == "linux":
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), model)
-    return {"cpu": model, "cores": os.cpu_count(), "system": platform.system()}
+    return {
+        "cpu": model,
+        "cores": os.cpu_count(),
+        "system": platform.system(),
+        "load": _round(os.getloadavg()[0]),
+    }
 
 
 def commit() -> str:
