@@ -1,11 +1,13 @@
 """The codec at the paper's size: a training step, encoding and decoding, and the memory of tiled decoding.
 
-The baseline is the same network written plainly: memory in the usual order, codes looked up by one-hot
-products, and L_rec, L_G and their sum differentiated one after the other for λ.
+The baseline is the same network written plainly: memory in the usual order and handed back when freed, swish
+and attention spelt out, codes looked up by one-hot products, and L_rec, L_G and their sum differentiated one
+after the other for λ.
 """
 
 import multiprocessing
 import resource
+from functools import partial
 
 import numpy as np
 import torch
@@ -16,6 +18,7 @@ from benchmarks.measure import interleave, note, row
 from unmask import weights
 from unmask.codec.augment import augment
 from unmask.codec.autoencoder import Autoencoder
+from unmask.codec.blocks import Attention, Residual
 from unmask.codec.config import CodecConfig, LossConfig
 from unmask.codec.discriminator import Discriminator
 from unmask.codec.losses import discriminator_loss, generator_loss
@@ -32,49 +35,57 @@ OPTIM = OptimConfig(batch=1, ema_every=10**9)
 
 
 def main() -> None:
-    training()
-    coding()
+    speed()
     tiles()
 
 
-def training() -> None:
-    pictures = PixelSet(["noise"], np.zeros(1, np.int64), lambda rows: noise(len(rows)), ["noise"])
-    task = CodecTask(
-        CodecConfig(), LOSS, OPTIM, LoopConfig(), Engine(EngineConfig()), pictures, pictures,
-        flip=False, perceptual=perceptual(), about={},
-    )  # fmt: skip
-    plain = PlainTraining()
-    contestants = {"plain": plain.step, "unmask": lambda: task.step(0)}
-    row(
-        "codec training step",
-        "unmask",
-        interleave(contestants, repeats=5),
-        baseline="plain",
-        config={
-            "codec": "paper, 63M",
-            "batch": 1,
-            "size_px": SIZE,
-            "losses": "L1, LPIPS-VGG, hinge, λ, DiffAug",
-        },
-    )
+def speed() -> None:
+    """Each contestant has a fresh process, since how freed memory is kept is a matter of the process."""
+    spawn = multiprocessing.get_context("spawn")
+    for what, repeats in (("training step", 5), ("encode", 9), ("decode", 9)):
+        with spawn.Pool(1, start, ["unmask"]) as ours, spawn.Pool(1, start, ["plain"]) as plain:
+            contestants = {
+                "plain": partial(plain.apply, work, [what]),
+                "unmask": partial(ours.apply, work, [what]),
+            }
+            timings = interleave(contestants, repeats=repeats)
+        config = {"codec": "paper, 63M", "batch": 1, "size_px": SIZE}
+        row(f"codec {what}", "unmask", timings, baseline="plain", config=config)
 
 
-def coding() -> None:
-    ours, plain = Autoencoder(CodecConfig(), generator(0)).eval(), PlainCodec().eval()
-    images = torch.rand(1, 3, SIZE, SIZE, generator=generator(1))
-    with torch.no_grad():
-        codes = ours.encode(images)
-        encoders = {"plain": lambda: plain.encode(images), "unmask": lambda: ours.encode(images)}
-        decoders = {"plain": lambda: plain.decode(codes), "unmask": lambda: ours.decode(codes)}
-        for what, contestants in (("codec encode", encoders), ("codec decode", decoders)):
-            timings = interleave(contestants, repeats=9)
-            row(
-                what,
-                "unmask",
-                timings,
-                baseline="plain",
-                config={"codec": "paper, 63M", "batch": 1, "size_px": SIZE},
-            )
+def start(contestant: str) -> None:
+    """Set up a worker process."""
+    global CONTESTANT
+    CONTESTANT = Ours() if contestant == "unmask" else Plain()
+
+
+def work(what: str) -> None:
+    getattr(CONTESTANT, what.replace(" ", "_"))()
+
+
+class Ours:
+    """Unmask as it is used."""
+
+    def __init__(self) -> None:
+        pictures = PixelSet(["noise"], np.zeros(1, np.int64), lambda rows: noise(len(rows)), ["noise"])
+        self.task = CodecTask(
+            CodecConfig(), LOSS, OPTIM, LoopConfig(), Engine(EngineConfig(device="cpu")), pictures, pictures,
+            flip=False, perceptual=perceptual(), about={},
+        )  # fmt: skip
+        self.codec = Autoencoder(CodecConfig(), generator(0)).eval()
+        self.images = torch.rand(1, 3, SIZE, SIZE, generator=generator(1))
+        self.codes = torch.randint(1024, (1, 16, 16), generator=generator(2))
+
+    def training_step(self) -> None:
+        self.task.step(0)
+
+    @torch.no_grad()
+    def encode(self) -> None:
+        self.codec.encode(self.images)
+
+    @torch.no_grad()
+    def decode(self) -> None:
+        self.codec.decode(self.codes)
 
 
 def tiles() -> None:
@@ -89,8 +100,8 @@ def tiles() -> None:
 
 def peak_of_decoding(size_px: int, tiled: bool) -> int:
     codec = Autoencoder(CodecConfig(), generator(0)).eval()
-    grid = size_px // codec.config.factor
-    codes = torch.randint(1024, (1, grid, grid), generator=generator(2))
+    edge = size_px // codec.config.factor
+    codes = torch.randint(1024, (1, edge, edge), generator=generator(2))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with torch.no_grad():
         codec.decode(codes) if tiled else codec.pixels(codec.quantizer.lookup(codes))
@@ -107,57 +118,46 @@ def perceptual() -> Perceptual:
     return network
 
 
-class PlainCodec(nn.Module):
-    """The paper's autoencoder without anything done for speed."""
+class Plain:
+    """The same networks and one step of training, as the equations are usually typed in."""
 
     def __init__(self) -> None:
-        super().__init__()
-        codec = Autoencoder(CodecConfig(), generator(0)).to(memory_format=torch.contiguous_format)
-        self.encoder, self.decoder, self.codebook = codec.encoder, codec.decoder, codec.quantizer.codebook
-
-    def quantize(self, latents: Tensor) -> tuple[Tensor, Tensor]:
-        rows = latents.permute(0, 2, 3, 1).reshape(-1, latents.shape[1])
-        distances = (
-            rows.square().sum(1, keepdim=True) + self.codebook.square().sum(1) - 2 * rows @ self.codebook.T
-        )
-        return distances.argmin(1), rows
-
-    def lookup(self, codes: Tensor, height: int) -> Tensor:
-        chosen = F.one_hot(codes, len(self.codebook)).float() @ self.codebook
-        return chosen.view(-1, height, height, chosen.shape[1]).permute(0, 3, 1, 2).contiguous()
-
-    def encode(self, images: Tensor) -> Tensor:
-        return self.quantize(self.encoder(images))[0]
-
-    def decode(self, codes: Tensor) -> Tensor:
-        return self.decoder(self.lookup(codes.flatten(), codes.shape[1])).clamp(0, 1)
-
-    def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
-        latents = self.encoder(images)
-        quantized = self.lookup(self.quantize(latents)[0], latents.shape[2])
-        loss = F.mse_loss(quantized, latents.detach()) + 0.25 * F.mse_loss(latents, quantized.detach())
-        return self.decoder(latents + (quantized - latents).detach()), loss
-
-
-class PlainTraining:
-    """One step as the equations are usually typed in."""
-
-    def __init__(self) -> None:
-        self.codec = PlainCodec()
+        self.codec = Autoencoder(CodecConfig(), generator(0)).to(memory_format=torch.contiguous_format)
+        self.codebook = self.codec.quantizer.codebook
         self.critic = Discriminator(LOSS, generator(0)).to(memory_format=torch.contiguous_format)
         self.perceptual = perceptual()
         self.optimizer = torch.optim.Adam(self.codec.parameters(), lr=OPTIM.lr)
         self.critic_optimizer = torch.optim.Adam(self.critic.parameters(), lr=OPTIM.lr)
         self.images = torch.from_numpy(noise(1)).permute(0, 3, 1, 2).float().div(255).contiguous()
+        self.codes = torch.randint(1024, (256,), generator=generator(2))
 
-    def judge(self, images: Tensor, rng: torch.Generator) -> Tensor:
-        return self.critic.layers(augment(images, rng))
+    @torch.no_grad()
+    def encode(self) -> None:
+        self.nearest(run(self.codec.encoder, self.images))
 
-    def step(self) -> None:
+    @torch.no_grad()
+    def decode(self) -> None:
+        run(self.codec.decoder, self.lookup(self.codes)).clamp(0, 1)
+
+    def nearest(self, latents: Tensor) -> Tensor:
+        rows = latents.permute(0, 2, 3, 1).reshape(-1, latents.shape[1])
+        squares = rows.square().sum(1, keepdim=True) + self.codebook.square().sum(1)
+        return (squares - 2 * rows @ self.codebook.T).argmin(1)
+
+    def lookup(self, codes: Tensor) -> Tensor:
+        chosen = F.one_hot(codes, len(self.codebook)).float() @ self.codebook
+        return chosen.view(-1, 16, 16, chosen.shape[1]).permute(0, 3, 1, 2).contiguous()
+
+    def training_step(self) -> None:
         rng = generator(0)
-        output, quantizer_loss = self.codec(self.images)
+        latents = run(self.codec.encoder, self.images)
+        quantized = self.lookup(self.nearest(latents))
+        quantizer_loss = F.mse_loss(quantized, latents.detach()) + 0.25 * F.mse_loss(
+            latents, quantized.detach()
+        )
+        output = run(self.codec.decoder, latents + (quantized - latents).detach())
         rec = (self.images - output).abs().mean() + self.perceptual(self.images, output).mean()
-        adversarial = generator_loss(self.judge(output, rng), "hinge")
+        adversarial = generator_loss(self.critic.layers(augment(output, rng)), "hinge")
         last = self.codec.decoder[-1].weight
         (from_rec,) = torch.autograd.grad(rec, last, retain_graph=True)
         (from_adv,) = torch.autograd.grad(adversarial, last, retain_graph=True)
@@ -165,9 +165,26 @@ class PlainTraining:
         self.optimizer.zero_grad()
         (rec + weight * adversarial + quantizer_loss).backward()
         self.optimizer.step()
-        critic_loss = discriminator_loss(
-            self.judge(self.images, rng), self.judge(output.detach(), rng), "hinge"
-        )
+        real, fake = (self.critic.layers(augment(x, rng)) for x in (self.images, output.detach()))
         self.critic_optimizer.zero_grad()
-        critic_loss.backward()
+        discriminator_loss(real, fake, "hinge").backward()
         self.critic_optimizer.step()
+
+
+def run(layers: nn.Sequential, x: Tensor) -> Tensor:
+    """The layers with swish and attention spelt out."""
+    for layer in layers:
+        if isinstance(layer, Residual):
+            y = layer.conv1(swish(layer.norm1(x)))
+            x = layer.shortcut(x) + layer.conv2(swish(layer.norm2(y)))
+        elif isinstance(layer, Attention):
+            q, k, v = layer.qkv(layer.norm(x)).flatten(2).chunk(3, dim=1)  # (B, C, N) each
+            scores = torch.bmm(q.transpose(1, 2), k) * q.shape[1] ** -0.5
+            x = x + layer.out(torch.bmm(v, scores.softmax(2).transpose(1, 2)).view(x.shape))
+        else:
+            x = layer(x)
+    return x
+
+
+def swish(x: Tensor) -> Tensor:
+    return x * torch.sigmoid(x)

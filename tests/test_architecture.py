@@ -9,7 +9,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "unmask"
 RANKS = [
-    {"errors", "files", "rng", "tensors"},
+    {"errors", "files", "memory", "rng", "tensors"},
     {"bundle", "foreign"},
     {"images", "codec", "prior", "diffusion", "runs", "weights"},
     {"codes", "sampling", "likelihood", "metrics"},

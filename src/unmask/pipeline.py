@@ -26,6 +26,7 @@ from unmask.images.sources import open_source
 from unmask.images.splits import Split
 from unmask.images.transforms import square, to_pictures, to_tensor
 from unmask.likelihood import bits_per_code, join, score_codes
+from unmask.memory import keep_freed_memory
 from unmask.models import codec_from, prior_from
 from unmask.prior.transformer import Transformer
 from unmask.training.engine import best_device
@@ -45,7 +46,10 @@ class Scores:
 
 def load(model: str | Path, device: str = "auto") -> "Pipeline":
     """The model in a folder, such as ``runs/prior/best``, ready to use."""
-    return Pipeline(bundle.load(Path(model)), torch.device(best_device() if device == "auto" else device))
+    device = best_device() if device == "auto" else device
+    if device == "cpu":
+        keep_freed_memory()
+    return Pipeline(bundle.load(Path(model)), torch.device(device))
 
 
 class Pipeline:
