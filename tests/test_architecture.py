@@ -20,7 +20,8 @@ RANKS = [
     {"cli", "studio"},
 ]
 RANK_OF = {name: rank for rank, names in enumerate(RANKS) for name in names}
-MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
+DOORS = {SOURCE / "__init__.py", SOURCE / "__main__.py"}  # what opens the package knows its face
+MODULES = sorted(set(SOURCE.rglob("*.py")) - DOORS)
 
 
 def part_of(path: Path) -> str:

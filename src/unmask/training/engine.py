@@ -1,6 +1,7 @@
 """Device, precision and processes, behind one object: the only place that knows Fabric."""
 
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -26,6 +27,8 @@ class Engine:
             keep_freed_memory()
         local = int(os.environ.get("LOCAL_WORLD_SIZE", 1))  # torchrun says how many we are
         world = int(os.environ.get("WORLD_SIZE", 1))
+        # torch 2.13 has another name for broadcast_buffers, which torch 2.6 does not know.
+        warnings.filterwarnings("ignore", ".*broadcast_buffers.*", FutureWarning)
         self._fabric = Fabric(
             accelerator=device,
             devices=local,

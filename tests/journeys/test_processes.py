@@ -1,0 +1,51 @@
+"""Two processes under torchrun train one model: what each sees differs, what they learn is common."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unmask.runs import Run
+
+TORCHRUN = Path(sys.executable).with_name("torchrun")
+
+
+@pytest.fixture
+def torchrun(tmp_path):
+    def run(*arguments):
+        command = [TORCHRUN, "--standalone", "--nproc-per-node", "2", "-m", "unmask", *map(str, arguments)]
+        environment = os.environ | {"UNMASK_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    return run
+
+
+def test_both_stages_train_and_resume_on_two_processes(torchrun, pictures, tmp_path):
+    steps = [
+        "--loop.steps",
+        "6",
+        "--loop.log-every",
+        "3",
+        "--loop.validate-every",
+        "6",
+        "--loop.save-every",
+        "3",
+    ]
+    small = ["--preset", "tiny", "--images.size", "16", "--optim.batch", "4", "--engine.device", "cpu"]
+    codec = ["--loss.adversarial-start", "0", "--codec.quantizer.recycle-after", "2"]
+    torchrun("train", "codec", pictures, *small, *codec, *steps)
+    torchrun("train", "codec", "--resume", "runs/codec", "--loop.steps", "8")
+    run = Run.open(tmp_path / "runs/codec")
+    assert run.last_step() == 8
+    assert [line["step"] for line in run.read_log()] == [3, 6, 6, 8, 8], "one process writes the log"
+    assert all(np.isfinite(line["l1"]) for line in run.read_log())
+
+    torchrun("train", "prior", "runs/codec/best", pictures, *small, *steps)
+    assert Run.open(tmp_path / "runs/prior").load_bundle("best").prior is not None
