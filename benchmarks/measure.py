@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+import torch
+
 RESULTS = Path(__file__).with_name("results.jsonl")
 PACKAGES = ("torch", "numpy", "pillow")
 
@@ -86,7 +88,7 @@ def _ratio(baseline: Timing, contestant: Timing) -> float:
 
 
 def hardware() -> dict[str, object]:
-    """The processor, how much of it there is and how busy it was; nothing that names the machine."""
+    """The processor, how much of it torch may use and how busy it was; nothing that names the machine."""
     model = platform.processor() or platform.machine()
     if sys.platform == "linux":
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -94,6 +96,7 @@ def hardware() -> dict[str, object]:
     return {
         "cpu": model,
         "cores": os.cpu_count(),
+        "torch_threads": torch.get_num_threads(),
         "system": platform.system(),
         "load": _round(os.getloadavg()[0]),
     }
