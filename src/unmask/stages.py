@@ -104,18 +104,28 @@ def _codes(settings: PriorTraining, model: Bundle, data: str, engine: Engine) ->
 
 def _pixels(data: str, images: ImagesConfig, engine: Engine) -> Pixels:
     with engine.first_goes_first():
-        return open_pixels(open_source(data), images)
+        pixels = open_pixels(open_source(data), images)
+    if pixels.unusable and engine.is_first:
+        first = pixels.unusable[0]
+        _say(
+            f"{len(pixels.unusable)} of {len(pixels) + len(pixels.unusable)} pictures are left out, such as "
+            f"{first.name} ({first.reason}). All of them:  unmask data {data}"
+        )
+    return pixels
 
 
 def _train(task: Task, run: Run, settings: Settings, engine: Engine, command: str) -> bool:
     finished = train(task, run, settings.loop, engine)
     if engine.is_first:
-        console = Console(stderr=True, highlight=False, soft_wrap=True)
         if finished:
-            console.print(f"done: the best model is {run.folder / 'best'}")
+            _say(f"done: the best model is {run.folder / 'best'}")
         else:
-            console.print(f"stopped and saved. Go on:  {command} --resume {run.folder}")
+            _say(f"stopped and saved. Go on:  {command} --resume {run.folder}")
     return finished
+
+
+def _say(sentence: str) -> None:
+    Console(stderr=True, highlight=False, soft_wrap=True, markup=False).print(sentence)
 
 
 def _open_run(settings: Settings, inputs: dict[str, str], out: Path, resume: bool, engine: Engine) -> Run:
