@@ -50,6 +50,9 @@ def train_codec(settings: CodecTraining, data: str, out: Path, *, resume: bool =
         about={"data": data, "image_size": settings.images.size, "codec_training": to_json(settings)},
     )
     run = _open_run(settings, {"data": data}, out, resume, engine)
+    if perceptual is None and not resume and engine.is_first:
+        run.log(0, {}, kind="note: plain L1, no perceptual loss")
+        _say("plain L1, no perceptual loss: pictures will be softer than with --loss.perceptual vgg")
     return _train(task, run, settings, engine, "unmask train codec")
 
 
