@@ -1,23 +1,130 @@
 """What is revealed when: plans, drawn before any network call.
 
-A plan is (B, N) integers: the step at which each position is revealed, counted down from S to 1.
+A plan is (B, N) integers: the step at which each position is revealed, counted down from S to 1. It is made
+of a schedule, which says how many positions each step reveals, and an order, which says which ones.
 """
 
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
 import torch
 from torch import Tensor
 
+from unmask.diffusion.order import ORDERS
+from unmask.errors import ConfigError
 from unmask.rng import generator
+
+Curve = Mapping[str, Sequence[float]]
+"""h(r): ``nats``, the mean cost of a masked code, at each ``ratio`` of codes masked."""
+
+
+def make_plan(
+    images: range,
+    grid: tuple[int, int],
+    num_steps: int,
+    *,
+    schedule: str = "even",
+    order: str = "random",
+    curve: Curve | None = None,
+    seed: int,
+) -> Tensor:
+    """(B, N) steps of a schedule and an order by their names; even × random is the paper's chain.
+
+    ``images`` are the numbers of the pictures within a request: each has a plan of its own, whatever batch it
+    is in. ``optimal`` wants the model's curve.
+    """
+    N = grid[0] * grid[1]
+    fixed = None if schedule == "even" else _repeat(_counts(schedule, N, num_steps, curve))
+    plans = []
+    for image in images:
+        steps = even_steps(N, num_steps, generator(seed, "steps", image)) if fixed is None else fixed
+        plans.append(steps[ORDERS[order](grid, generator(seed, "order", image))])
+    return torch.stack(plans)
 
 
 def even_plan(images: range, num_positions: int, num_steps: int, *, seed: int) -> Tensor:
-    """The paper's chain with its steps evenly skipped to S: (B, N) steps, each uniform on 1..S.
+    """The paper's chain with its steps evenly skipped to S: (B, N) steps, each uniform on 1..S."""
+    return make_plan(images, (1, num_positions), num_steps, seed=seed)
+
+
+def even_steps(num_positions: int, num_steps: int, rng: torch.Generator) -> Tensor:
+    """(N,) steps of one image in the paper's chain, the first ones first.
 
     Revealing every masked position with probability 1/t at t = S, …, 1 makes a position's step uniform and
-    independent of all else, the network included; so it can be drawn beforehand. ``images`` are the numbers
-    of the pictures within a request: each has a plan of its own, whatever batch it is in.
+    independent of all else, the network included; so it can be drawn beforehand.
     """
-    plans = [
-        torch.randint(1, num_steps + 1, (num_positions,), generator=generator(seed, "plan", image))
-        for image in images
-    ]
-    return torch.stack(plans)
+    draws = torch.randint(1, num_steps + 1, (num_positions,), generator=rng)
+    return draws.sort(descending=True).values
+
+
+def shaped_counts(left: Callable[[float], float], num_positions: int, num_steps: int) -> Tensor:
+    """(S,) positions that each step reveals when a share ``left(k/S)`` is to stay masked after step k.
+
+    As in MaskGIT every step reveals at least one; hence there are no more steps than positions.
+    """
+    S = min(num_steps, num_positions)
+    masked = [num_positions]
+    for k in range(1, S + 1):
+        wanted = math.floor(num_positions * left(k / S))
+        masked.append(max(S - k, min(wanted, masked[-1] - 1)))
+    return -torch.tensor(masked).diff()
+
+
+def cosine(progress: float) -> float:
+    """Few codes first, when little is known, many at the end."""
+    return math.cos(math.pi / 2 * progress)
+
+
+def arccos(progress: float) -> float:
+    """An even pace at first, and many at the very end."""
+    return math.acos(progress) * 2 / math.pi
+
+
+def optimal_counts(costs: Tensor, num_steps: int) -> Tensor:
+    """(S,) positions that each step reveals, in the plan that costs least among all of at most S passes.
+
+    ``costs`` holds h(1), …, h(N): the mean nats of a code drawn while n are masked. Codes drawn together do
+    not see each other and cost alike, so that a plan which leaves n_1 > n_2 > … masked costs
+    Σ (n_k − n_{k+1})·h(n_k): the bound of that plan. Dynamic programming over (pass, codes masked).
+    """
+    h = np.concatenate([[0.0], costs.double().numpy()])
+    masked = np.arange(len(h))
+    pass_cost = np.tril((masked[:, None] - masked) * h[:, None])  # (from, to)
+    pass_cost[np.triu_indices(len(h), 1)] = np.inf
+    cheapest = np.where(masked == masked[-1], 0.0, np.inf)  # to have n masked, after the passes so far
+    origins = []
+    for _ in range(min(num_steps, masked[-1])):
+        totals = cheapest[:, None] + pass_cost
+        origins.append(totals.argmin(0))
+        cheapest = totals.min(0)
+    path = [0]
+    for origin in reversed(origins):
+        path.append(origin[path[-1]])
+    return torch.tensor(path).diff().flip(0)
+
+
+def costs_by_count(curve: Curve, num_positions: int) -> Tensor:
+    """(N,) values h(1), …, h(N) by linear interpolation of a curve over the ratio n/N."""
+    ratios = np.arange(1, num_positions + 1) / num_positions
+    return torch.from_numpy(np.interp(ratios, curve["ratio"], curve["nats"]))
+
+
+SHAPES = {"cosine": cosine, "arccos": arccos}
+
+
+def _counts(schedule: str, num_positions: int, num_steps: int, curve: Curve | None) -> Tensor:
+    if schedule != "optimal":
+        return shaped_counts(SHAPES[schedule], num_positions, num_steps)
+    if not curve:
+        raise ConfigError(
+            "this model has no curve of costs to find the optimal schedule with: nothing was held out when "
+            "it was trained",
+            hint="take another:  --schedule cosine",
+        )
+    return optimal_counts(costs_by_count(curve, num_positions), num_steps)
+
+
+def _repeat(counts: Tensor) -> Tensor:
+    """(S,) counts to (N,) steps S, …, 1, each as often as it reveals a position."""
+    return torch.arange(len(counts), 0, -1).repeat_interleave(counts)

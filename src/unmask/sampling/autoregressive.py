@@ -1,12 +1,14 @@
 """The twin's way: code after code in raster order."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from unmask.sampling.draws import draw, gumbel_noise
+from unmask.sampling.config import Temperature, check_draws
+from unmask.sampling.draws import Address, draw
 
 
 class Continuer(Protocol):
@@ -26,19 +28,43 @@ class Continuer(Protocol):
 
 @torch.no_grad()
 def autoregress(
-    prior: Continuer, images: range, *, seed: int, temperature: float = 1.0, batch: int = 16
+    prior: Continuer,
+    images: range,
+    *,
+    seed: int,
+    temperature: Temperature = 1.0,
+    top_k: int | None = None,
+    top_p: float = 1.0,
+    batch: int = 16,
+    on_step: Callable[[Tensor], None] | None = None,
 ) -> Tensor:
-    """(len(images), N) codes of the given numbers of a request; draws are addressed as in ``fill``."""
-    parts = [images[start : start + batch] for start in range(0, len(images), batch)]
-    return torch.cat([_batch(prior, part, seed, temperature) for part in parts])
+    """(len(images), N) codes of the given numbers of a request; draws are addressed as in ``fill``.
+
+    ``on_step`` sees all of them after every code, MASK where none is drawn yet, and copies what it keeps.
+    """
+    check_draws(temperature, top_k, top_p)
+    pick = partial(draw, seed=seed, temperature=temperature, top_k=top_k, top_p=top_p)
+    codes = torch.full((len(images), prior.num_positions), prior.mask_id)
+    for start in range(0, len(images), batch):
+        part = slice(start, start + batch)
+        _continue(prior, images[part], codes[part], pick, partial(on_step, codes) if on_step else None)
+    return codes
 
 
-def _batch(prior: Continuer, images: range, seed: int, temperature: float) -> Tensor:
-    N, K = prior.num_positions, prior.mask_id
-    noise = torch.stack([gumbel_noise(image, N, K, seed=seed) for image in images])  # (B, N, K)
-    next_logits = prior.begin(len(images))
-    codes: list[Tensor] = []
+def _continue(
+    prior: Continuer,
+    images: range,
+    codes: Tensor,
+    pick: Callable[[Tensor, list[Address], Tensor], Tensor],
+    on_step: Callable[[], None] | None,
+) -> None:
+    """Fill (B, N) codes in place, column by column."""
+    next_logits, N = prior.begin(len(images)), prior.num_positions
+    last: Tensor | None = None
     for position in range(N):
-        logits = next_logits(codes[-1] if codes else None)
-        codes.append(draw(logits, noise[:, position], temperature))
-    return torch.stack(codes, dim=1)
+        logits = next_logits(last)
+        left = torch.full((len(images),), 1 - position / N)
+        codes[:, position] = pick(logits, [(image, position, 0) for image in images], left)
+        last = codes[:, position].to(logits.device)
+        if on_step:
+            on_step()

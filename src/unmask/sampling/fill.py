@@ -1,13 +1,16 @@
 """The one loop: masked codes are revealed by a plan, each image at its own pace."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from unmask.errors import ConfigError
-from unmask.sampling.draws import draw, gumbel_noise
+from unmask.rng import generator
+from unmask.sampling.config import Temperature, check_draws
+from unmask.sampling.draws import Address, draw
+from unmask.sampling.rules import Remasking, Rule
 
 
 class Denoiser(Protocol):
@@ -28,7 +31,11 @@ def fill(
     *,
     seed: int,
     first: int = 0,
-    temperature: float = 1.0,
+    temperature: Temperature = 1.0,
+    top_k: int | None = None,
+    top_p: float = 1.0,
+    rule: Rule | None = None,
+    remask: Remasking | None = None,
     batch: int = 16,
     on_step: Callable[[Tensor], None] | None = None,
 ) -> Tensor:
@@ -36,37 +43,90 @@ def fill(
 
     An image takes a pass only at steps that reveal something in it. Up to ``batch`` images share a pass, at
     different steps though they be, since the network knows no time; a finished one makes room for the next.
-    Image i is number ``first + i`` of its request: that and the seed settle its draws. ``on_step`` sees the
-    codes after every pass.
+    Image i is number ``first + i`` of its request: that and the seed settle its draws. A ``rule`` looks at
+    all masked positions and decides itself which to reveal; of the plan it is told how many. ``remask`` takes
+    codes back and reveals others instead. ``on_step`` sees the codes after every pass, and copies what it
+    keeps.
     """
-    if temperature < 0:
-        raise ConfigError(f"temperature {temperature} is negative; 0 is greedy, 1 is the model's own")
-    codes = codes.clone()
-    waiting = list(reversed(range(len(codes))))
-    active: dict[int, Tensor] = {}  # image -> its noise
+    check_draws(temperature, top_k, top_p)
+    pick = partial(draw, seed=seed, temperature=temperature, top_k=top_k, top_p=top_p)
+    filling = _Filling(denoise, codes, plan, seed, first, pick, rule, remask)
+    waiting = filling.unknown.any(1).nonzero().flatten().tolist()[::-1]
+    active: list[int] = []
     while waiting or active:
         while waiting and len(active) < batch:
-            image = waiting.pop()
-            if (codes[image] == denoise.mask_id).any():
-                active[image] = gumbel_noise(first + image, codes.shape[1], denoise.mask_id, seed=seed)
-        if active:
-            _reveal(denoise, codes, plan, active, temperature)
-            active = {i: noise for i, noise in active.items() if (codes[i] == denoise.mask_id).any()}
-            if on_step:
-                on_step(codes)
-    return codes
+            active.append(waiting.pop())
+        active = filling.advance(torch.tensor(active))
+        if on_step:
+            on_step(filling.codes)
+    return filling.codes.to(codes.device)
 
 
-@torch.no_grad()
-def _reveal(
-    denoise: Denoiser, codes: Tensor, plan: Tensor, active: dict[int, Tensor], temperature: float
-) -> None:
-    """One pass: every active image reveals the positions of its own next step."""
-    rows = torch.tensor(list(active), device=codes.device)
-    current = codes[rows]
-    masked = current == denoise.mask_id
-    steps = torch.where(masked, plan[rows.to(plan.device)].to(codes.device), 0)  # (A, N)
-    where = masked & (steps == steps.max(dim=1, keepdim=True).values)
-    noise = torch.cat([noise[at.cpu()] for noise, at in zip(active.values(), where, strict=True)])
-    current[where] = draw(denoise(current, where), noise, temperature)
-    codes[rows] = current
+class _Filling:
+    """The books of one call, (B, N) each: on the CPU, where codes are drawn."""
+
+    def __init__(
+        self,
+        denoise: Denoiser,
+        codes: Tensor,
+        plan: Tensor,
+        seed: int,
+        first: int,
+        pick: Callable[[Tensor, Iterator[Address], Tensor], Tensor],
+        rule: Rule | None,
+        remask: Remasking | None,
+    ) -> None:
+        self.codes, self.plan = codes.cpu().clone(), plan.cpu().clone()
+        self.unknown = self.codes == denoise.mask_id  # all other codes are the caller's and stay
+        self.draws = torch.zeros_like(self.plan)  # how often a code was drawn
+        self._denoise, self._device, self._pick = denoise, codes.device, pick
+        self._rule, self._remask = rule, remask
+        self._seed, self._first = seed, first
+
+    @torch.no_grad()
+    def advance(self, rows: Tensor) -> list[int]:
+        """Take the images ``rows`` through a pass, each to its own next step; the unfinished come back."""
+        codes, steps = self.codes[rows], self.plan[rows]  # (A, N)
+        masked = codes == self._denoise.mask_id
+        due = masked & (steps == steps.masked_fill(~masked, 0).amax(1, keepdim=True))
+        again = torch.zeros_like(due)
+        if self._remask:
+            revealed, uniform = self.unknown[rows] & ~masked, self._uniform("remask", rows, masked)
+            again, early = self._remask(revealed, masked & ~due, uniform)
+            steps[again], steps[early] = steps[early], steps[again]
+            due = due | early
+        asked = masked if self._rule else due
+        logits = self._denoise(codes.to(self._device), asked.to(self._device)).cpu()
+        drawn = self._draw(logits, rows, masked, asked)
+        if self._rule:
+            noise = -(-self._uniform("rule", rows, masked).log()).log()
+            due = self._rule(logits.log_softmax(1), drawn, masked, due.sum(1), noise)
+            steps = _deal(steps, due, masked & ~due | again)
+        self.plan[rows] = steps
+        after = codes.masked_scatter(asked, drawn).where(due, codes).masked_fill(again, self._denoise.mask_id)
+        self.codes[rows] = after
+        unfinished: list[int] = rows[(after == self._denoise.mask_id).any(1)].tolist()
+        return unfinished
+
+    def _draw(self, logits: Tensor, rows: Tensor, masked: Tensor, asked: Tensor) -> Tensor:
+        """(n, K) logits to the (n,) codes drawn at the positions asked for."""
+        row, position = asked.nonzero(as_tuple=True)
+        images, draws = self._first + rows[row], self.draws[rows[row], position]
+        self.draws[rows] += asked
+        addresses = zip(images.tolist(), position.tolist(), draws.tolist(), strict=True)
+        return self._pick(logits, addresses, masked.double().mean(1)[row])
+
+    def _uniform(self, use: str, rows: Tensor, masked: Tensor) -> Tensor:
+        """(A, N) draws from (0, 1); how many codes are masked tells the passes of an image apart."""
+        passes = zip((self._first + rows).tolist(), masked.sum(1).tolist(), strict=True)
+        rngs = (generator(self._seed, use, image, count) for image, count in passes)
+        draws = [torch.rand(masked.shape[1], generator=rng, dtype=torch.float64) for rng in rngs]
+        return torch.stack(draws).clamp(min=torch.finfo(torch.float64).tiny)
+
+
+def _deal(steps: Tensor, now: Tensor, later: Tensor) -> Tensor:
+    """Steps with those of these positions dealt out anew: the first to ``now``, the others to ``later``."""
+    dealt = now | later
+    held = steps.masked_fill(~dealt, 0).sort(dim=1, descending=True).values
+    places = (2 * now.int() + later.int()).argsort(dim=1, descending=True)
+    return torch.empty_like(steps).scatter(1, places, held).where(dealt, steps)

@@ -1,0 +1,81 @@
+"""Rules that look before they reveal, and remasking, which takes back: pure functions over a few images.
+
+A rows, N positions; each image at a step of its own.
+"""
+
+import math
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+
+class Rule(Protocol):
+    """What to reveal now, given what the network says of every masked position."""
+
+    def __call__(self, log_p: Tensor, drawn: Tensor, masked: Tensor, counts: Tensor, noise: Tensor) -> Tensor:
+        """(A, N) bool, some of each row's masked positions.
+
+        log_p: (n, K) of the masked positions, row-major.  drawn: (n,) codes drawn there.  masked: (A, N)
+        bool.  counts: (A,) positions that the plan would reveal now.  noise: (A, N) standard Gumbel.
+        """
+
+
+class Remasking(Protocol):
+    """What to take back now."""
+
+    def __call__(self, revealed: Tensor, later: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
+        """Revealed positions to mask again, and as many later ones to reveal instead: (A, N) bool both.
+
+        revealed: (A, N) bool, drawn before.  later: (A, N) bool, masked and not due yet.  uniform: (A, N).
+        """
+
+
+def confidence(
+    log_p: Tensor, drawn: Tensor, masked: Tensor, counts: Tensor, noise: Tensor, *, temperature: float
+) -> Tensor:
+    """As many as planned, those whose drawn codes are likeliest (MaskGIT).
+
+    Confidence is log p with Gumbel noise, whose temperature falls with the share of codes that stay masked.
+    """
+    sure = log_p.gather(1, drawn[:, None]).squeeze(1)
+    left = (masked.sum(1) - counts) / masked.shape[1]
+    scores = torch.zeros_like(noise).masked_scatter(masked, sure.to(noise))
+    return highest(scores + temperature * left[:, None] * noise, masked, counts)
+
+
+def entropy(
+    log_p: Tensor, drawn: Tensor, masked: Tensor, counts: Tensor, noise: Tensor, *, gamma: float
+) -> Tensor:
+    """The largest set of lowest entropies whose sum less its maximum is at most ``gamma`` nats.
+
+    That difference bounds what drawing them together, not one after the other, can cost (Ben-Hamu et al.,
+    2025, "Accelerated sampling from masked diffusion models via entropy bounded unmasking").
+    """
+    nats = torch.special.entr(log_p.exp()).sum(1)
+    each = torch.full_like(noise, math.inf).masked_scatter(masked, nats.to(noise))
+    ordered, positions = each.sort(dim=1, stable=True)
+    below = ordered.cumsum(1) - ordered  # in rising order the maximum is the last
+    return torch.zeros_like(masked).scatter(1, positions, below <= gamma) & masked
+
+
+def exchange(
+    revealed: Tensor, later: Tensor, uniform: Tensor, *, rescale: float, cap: float
+) -> tuple[Tensor, Tensor]:
+    """Remasking with probability σ = rescale · min(cap, σ_max) a code (ReMDM, Wang et al., 2025).
+
+    σ_max = min(1, (1 − α_s) / α_t) with the image's own shares: α_t of its codes revealed before this step,
+    1 − α_s masked after it. What is masked again changes places with positions that wait, drawn evenly, so
+    that every step leaves as many masked as was planned.
+    """
+    num_revealed, num_later = revealed.sum(1), later.sum(1)
+    largest = (num_later / num_revealed.clamp(min=1)).clamp(max=1)
+    chosen = revealed & (uniform < rescale * largest.clamp(max=cap)[:, None])
+    counts = torch.minimum(chosen.sum(1), num_later)
+    return highest(uniform, chosen, counts), highest(uniform, later, counts)
+
+
+def highest(scores: Tensor, among: Tensor, counts: Tensor) -> Tensor:
+    """(A, N) bool: in each row of scores the ``counts`` highest, (A,), ``among`` the positions given."""
+    ranks = scores.masked_fill(~among, -math.inf).argsort(dim=1, descending=True, stable=True).argsort(dim=1)
+    return among & (ranks < counts[:, None])

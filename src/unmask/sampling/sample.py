@@ -1,0 +1,61 @@
+"""Codes of new pictures: a configuration becomes a plan, a rule and one call of ``fill``."""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from unmask.diffusion.schedule import Curve, make_plan
+from unmask.sampling.config import SamplingConfig
+from unmask.sampling.fill import Denoiser, fill
+from unmask.sampling.rules import Remasking, Rule, confidence, entropy, exchange
+
+
+def sample_codes(
+    denoise: Denoiser,
+    images: range,
+    grid: tuple[int, int],
+    config: SamplingConfig,
+    *,
+    seed: int,
+    device: torch.device,
+    curve: Curve | None = None,
+    batch: int = 16,
+    on_step: Callable[[Tensor], None] | None = None,
+) -> Tensor:
+    """(len(images), N) codes of the given numbers of a request, drawn from nothing by ``fill``."""
+    N, rule = grid[0] * grid[1], _rule(config)
+    plan = make_plan(
+        images,
+        grid,
+        config.steps or N,
+        schedule=config.schedule,
+        order="random" if rule else config.order,
+        curve=curve,
+        seed=seed,
+    )
+    return fill(
+        denoise,
+        torch.full(plan.shape, denoise.mask_id, device=device),
+        plan,
+        seed=seed,
+        first=images.start,
+        temperature=config.temperature,
+        top_k=config.top_k,
+        top_p=config.top_p,
+        rule=rule,
+        remask=_remasking(config),
+        batch=batch,
+        on_step=on_step,
+    )
+
+
+def _rule(config: SamplingConfig) -> Rule | None:
+    if config.order == "confidence":
+        return partial(confidence, temperature=config.choice_temperature)
+    return partial(entropy, gamma=config.gamma) if config.order == "entropy" else None
+
+
+def _remasking(config: SamplingConfig) -> Remasking | None:
+    return partial(exchange, rescale=config.remask, cap=config.remask_cap) if config.remask else None

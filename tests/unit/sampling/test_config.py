@@ -1,0 +1,37 @@
+import pytest
+
+from unmask.errors import ConfigError
+from unmask.sampling.config import SamplingConfig
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"steps": 0}, "steps 0 would reveal nothing"),
+        ({"temperature": -0.1}, "temperature -0.1 is negative"),
+        ({"temperature": (1.0, -1.0)}, "temperature -1.0 is negative"),
+        ({"temperature": float("nan")}, "not a finite number"),
+        ({"top_k": 0}, "top-k 0 leaves no code"),
+        ({"top_p": 0.0}, "top-p 0.0 is not in"),
+        ({"top_p": 1.5}, "top-p 1.5 is not in"),
+        ({"gamma": -1.0}, "must not be negative"),
+        ({"choice_temperature": -1.0}, "must not be negative"),
+        ({"remask": 1.5}, "must be in"),
+        ({"remask_cap": -0.1}, "must be in"),
+        ({"order": "entropy", "steps": 8}, "sets its own pace"),
+        ({"order": "entropy", "schedule": "cosine"}, "sets its own pace"),
+        ({"order": "entropy", "remask": 0.1}, "sets its own pace"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        SamplingConfig(**settings)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"steps": 8}, {"schedule": "cosine"}, {"order": "halton"}, {"remask": 0.1}]
+)
+def test_an_autoregressive_prior_refuses_what_it_cannot_do(settings):
+    with pytest.raises(ConfigError, match="code after code"):
+        SamplingConfig(**settings).check_autoregressive()
+    SamplingConfig(temperature=0.5, top_k=3, top_p=0.9).check_autoregressive()
