@@ -1,13 +1,79 @@
 """The real command line, as a user types it."""
 
+import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+UNMASK = Path(sys.executable).with_name("unmask")
+SMALL_CODEC = """
+images: {size: 16, validation: 0.2}
+codec:
+  width: 8
+  multipliers: [1, 2, 2]
+  attention: []
+  code_width: 4
+  groups: 4
+  quantizer: {codebook_size: 16, kmeans_batches: 2}
+loss: {adversarial: 'off'}
+optim: {batch: 4}
+loop: {steps: 4, log_every: 4, validate_every: 4, save_every: 4}
+engine: {threads: 1}
+"""
+SMALL_PRIOR = """
+images: {validation: 0.2}
+prior: {width: 16, depth: 2, heads: 2, dropout: 0.1}
+optim: {batch: 4}
+loop: {steps: 24, log_every: 3, validate_every: 8, save_every: 4}
+engine: {threads: 1}
+"""
+
+
+class Shell:
+    """A folder in which commands are typed, with pictures and settings for small models in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "codec.yaml").write_text(SMALL_CODEC)
+        (folder / "prior.yaml").write_text(SMALL_PRIOR)
+
+    def start(self, *words: object) -> subprocess.Popen[str]:
+        environment = os.environ | {"UNMASK_CACHE": str(self.folder / "cache"), "COLUMNS": "200"}
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen([UNMASK, *map(str, words)], cwd=self.folder, env=environment, **pipes)
+
+    def __call__(self, *words: object, code: int = 0) -> str:
+        """What a command says, when it has ended as expected."""
+        return finish_process(self.start(*words), code)
+
+
+def finish_process(process: subprocess.Popen[str], code: int = 0) -> str:
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == code, err
+    assert "Traceback" not in err
+    return out + err
+
 
 @pytest.fixture
-def pictures(tmp_path: Path) -> str:
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path)
+
+
+@pytest.fixture
+def unmask(shell: Shell) -> Callable[..., subprocess.Popen[str]]:
+    return shell.start
+
+
+@pytest.fixture
+def finish() -> Callable[..., str]:
+    return finish_process
+
+
+def write_discs(folder: Path) -> str:
     """A file of 40 small pictures, each a coloured disc of its own."""
     y, x = np.mgrid[0:16, 0:16]
     draws = np.random.default_rng(0)
@@ -15,6 +81,35 @@ def pictures(tmp_path: Path) -> str:
     for picture in sheet:
         centre_y, centre_x, radius = draws.uniform(5, 10), draws.uniform(5, 10), draws.uniform(3, 6)
         picture[np.hypot(y - centre_y, x - centre_x) < radius] = draws.integers(0, 200, 3)
-    path = tmp_path / "discs.npy"
+    path = folder / "discs.npy"
     np.save(path, sheet)
     return str(path)
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> str:
+    return write_discs(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    """A folder with models of 16×16 pixels and 4×4 codes, not to be changed: codec, prior and its twin."""
+    shell = Shell(tmp_path_factory.mktemp("trained"))
+    discs = write_discs(shell.folder)
+    shell("train", "codec", discs, "--preset", "tiny", "--config", "codec.yaml", "--out", "codec")
+    prior = ["train", "prior", "codec/best", discs, "--preset", "tiny", "--config", "prior.yaml"]
+    shell(*prior, "--out", "prior")
+    shell(*prior, "--kind", "autoregressive", "--loop.steps", "4", "--out", "twin")
+    return shell
+
+
+@pytest.fixture
+def model(trained: Shell) -> Path:
+    """A whole model, trained for a moment."""
+    return trained.folder / "prior/best"
+
+
+@pytest.fixture
+def twin(trained: Shell) -> Path:
+    """The same with an autoregressive prior."""
+    return trained.folder / "twin/best"

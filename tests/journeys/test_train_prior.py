@@ -1,65 +1,16 @@
 """Stage 2 from the command line: encode, train, be killed, go on, score."""
 
 import csv
-import os
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 from safetensors.torch import load_file, save_file
 
 from unmask.runs import Run
 
-UNMASK = Path(sys.executable).with_name("unmask")
-SMALL_CODEC = """
-images: {size: 16, validation: 0.2}
-codec:
-  width: 8
-  multipliers: [1, 2, 2]
-  attention: []
-  code_width: 4
-  groups: 4
-  quantizer: {codebook_size: 16, kmeans_batches: 2}
-loss: {adversarial: 'off'}
-optim: {batch: 4}
-loop: {steps: 4, log_every: 4, validate_every: 4, save_every: 4}
-engine: {threads: 1}
-"""
-SMALL_PRIOR = """
-images: {validation: 0.2}
-prior: {width: 16, depth: 2, heads: 2, dropout: 0.1}
-optim: {batch: 4}
-loop: {steps: 24, log_every: 3, validate_every: 8, save_every: 4}
-engine: {threads: 1}
-"""
-
 
 @pytest.fixture
-def unmask(tmp_path):
-    environment = os.environ | {"UNMASK_CACHE": str(tmp_path / "cache"), "COLUMNS": "200"}
-
-    def start(*arguments):
-        command = [UNMASK, *map(str, arguments)]
-        return subprocess.Popen(
-            command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-
-    return start
-
-
-def finish(process, code=0):
-    out, err = process.communicate(timeout=300)
-    assert process.returncode == code, err
-    assert "Traceback" not in err
-    return out + err
-
-
-@pytest.fixture
-def codec(unmask, pictures, tmp_path):
-    (tmp_path / "codec.yaml").write_text(SMALL_CODEC)
-    (tmp_path / "prior.yaml").write_text(SMALL_PRIOR)
+def codec(unmask, finish, pictures):
     finish(unmask("train", "codec", pictures, "--preset", "tiny", "--config", "codec.yaml"))
     return "runs/codec/best"
 
@@ -67,7 +18,7 @@ def codec(unmask, pictures, tmp_path):
 PRIOR = ["--preset", "tiny", "--config", "prior.yaml"]
 
 
-def test_a_prior_is_trained_killed_resumed_and_scored(unmask, codec, pictures, tmp_path):
+def test_a_prior_is_trained_killed_resumed_and_scored(unmask, finish, codec, pictures, tmp_path):
     said = finish(unmask("encode", codec, pictures, "--out", "discs.codes", "--images.validation", "0.2"))
     assert "4×4 codes each, of 16" in said
 
@@ -95,13 +46,13 @@ def test_a_prior_is_trained_killed_resumed_and_scored(unmask, codec, pictures, t
     assert len(rows) == 41
 
 
-def test_the_twin_takes_the_same_commands_straight_from_pictures(unmask, codec, pictures):
+def test_the_twin_takes_the_same_commands_straight_from_pictures(unmask, finish, codec, pictures):
     twin = ["--kind", "autoregressive", "--loop.steps", "4", "--out", "twin"]
     finish(unmask("train", "prior", codec, pictures, *PRIOR, *twin))
     assert "exactly" in finish(unmask("score", "twin/best", pictures))
 
 
-def test_mistakes_are_one_sentence_each(unmask, codec, pictures, tmp_path):
+def test_mistakes_are_one_sentence_each(unmask, finish, codec, pictures, tmp_path):
     finish(unmask("encode", codec, pictures, "--out", "discs.codes"))
     said = finish(unmask("score", codec, pictures), code=2)
     assert "a codec alone" in said
