@@ -13,6 +13,20 @@ from unmask.config import merge, read_changes, to_json
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """The arguments that say where all others start from."""
+
+    preset: str = "emoji"
+    """Named settings to start from; they are the defaults shown below."""
+    config: Path | None = None
+    """A YAML or JSON file of settings, put over the preset's."""
+    resume: Path | None = None
+    """A run to go on with; it brings its own inputs and settings."""
+    print_config: bool = False
+    """Show the resulting settings as YAML and stop."""
+
+
 @dataclass(frozen=True)
 class Start(Generic[T]):
     """What the command line's own settings are put over."""
@@ -22,10 +36,10 @@ class Start(Generic[T]):
     """The configuration of the run to resume; empty for a new one."""
 
 
-def starting_point(argv: list[str], preset: Callable[[str], T], default: str) -> Start[T]:
+def starting_point(argv: list[str], preset: Callable[[str], T]) -> Start[T]:
     """A preset with the changes of a ``--config`` file, or what a run to ``--resume`` was started with."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--preset", default=default)
+    parser.add_argument("--preset", default=Origin.preset)
     parser.add_argument("--config", type=Path)
     parser.add_argument("--resume", type=Path)
     given, _ = parser.parse_known_args(argv)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import tyro
 
-from unmask.cli.settings import print_settings, starting_point
+from unmask.cli.settings import Origin, print_settings, starting_point
 from unmask.config import CodecTraining
 from unmask.presets import CODEC, codec_preset
 
@@ -21,27 +21,19 @@ Presets: {", ".join(CODEC)}. A run keeps settings, log, pictures and checkpoints
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments:
+class Arguments(Origin):
     """Arguments of the command."""
 
     data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")]
     """Pictures: a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji'."""
     out: Path = Path("runs/codec")
     """Folder of the new run."""
-    preset: str = "emoji"
-    """Named settings to start from; they are the defaults shown below."""
-    config: Path | None = None
-    """A YAML or JSON file of settings, put over the preset's."""
-    resume: Path | None = None
-    """A run to go on with; it brings its own DATA and settings."""
-    print_config: bool = False
-    """Show the resulting settings as YAML and stop."""
     settings: Annotated[CodecTraining, tyro.conf.arg(name="")]
 
 
 def main(argv: list[str]) -> None:
     """Parse the settings and train."""
-    start = starting_point(argv, codec_preset, Arguments.preset)
+    start = starting_point(argv, codec_preset)
     default = Arguments(data=start.run.get("data", tyro.MISSING), settings=start.settings)
     arguments = tyro.cli(Arguments, args=argv, default=default, prog="unmask train codec", description=HELP)
     if arguments.print_config:

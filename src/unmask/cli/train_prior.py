@@ -6,7 +6,7 @@ from typing import Annotated
 
 import tyro
 
-from unmask.cli.settings import print_settings, starting_point
+from unmask.cli.settings import Origin, print_settings, starting_point
 from unmask.config import PriorTraining
 from unmask.presets import PRIOR, prior_preset
 
@@ -21,7 +21,7 @@ Presets: {", ".join(PRIOR)}. RUN/best is a whole model, codec and prior, ready t
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments:
+class Arguments(Origin):
     """Arguments of the command."""
 
     codec: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="CODEC")]
@@ -30,20 +30,12 @@ class Arguments:
     """Pictures, encoded once and remembered; or a folder of codes."""
     out: Path = Path("runs/prior")
     """Folder of the new run."""
-    preset: str = "emoji"
-    """Named settings to start from; they are the defaults shown below."""
-    config: Path | None = None
-    """A YAML or JSON file of settings, put over the preset's."""
-    resume: Path | None = None
-    """A run to go on with; it brings its own CODEC, DATA and settings."""
-    print_config: bool = False
-    """Show the resulting settings as YAML and stop."""
     settings: Annotated[PriorTraining, tyro.conf.arg(name="")]
 
 
 def main(argv: list[str]) -> None:
     """Parse the settings and train."""
-    start = starting_point(argv, prior_preset, Arguments.preset)
+    start = starting_point(argv, prior_preset)
     default = Arguments(
         codec=start.run.get("codec", tyro.MISSING),
         data=start.run.get("data", tyro.MISSING),
