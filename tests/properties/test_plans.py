@@ -19,6 +19,7 @@ from unmask.diffusion.schedule import (
     even_steps,
     make_plan,
     optimal_counts,
+    rising,
     shaped_counts,
 )
 from unmask.errors import ConfigError
@@ -152,7 +153,28 @@ def test_the_optimum_spends_its_passes_where_the_curve_is_steep():
 
 def test_the_curve_is_read_between_its_points():
     costs = costs_by_count({"ratio": [0.25, 0.75], "nats": [1.0, 3.0]}, 4)
-    assert costs.tolist() == [1.0, 2.0, 3.0, 3.0]
+    assert costs.tolist() == pytest.approx([1.0, 2.0, 3.0, 3.0], abs=2e-3)
+
+
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=6))
+def test_a_curve_is_made_to_rise_by_as_little_as_possible(values):
+    """No rising curve is closer in squares; one that rises already stays as it is."""
+    fitted = rising(values)
+    assert fitted == sorted(fitted)
+    assert rising(sorted(values)) == pytest.approx(sorted(values))
+    distance = sum((a - b) ** 2 for a, b in zip(fitted, values, strict=True))
+    for seed in range(20):
+        shift = 0.3 * torch.randn(len(values), generator=generator(seed)).numpy()
+        other = sorted(a + b for a, b in zip(fitted, shift, strict=True))
+        assert distance <= sum((a - b) ** 2 for a, b in zip(other, values, strict=True)) + 1e-9
+
+
+def test_a_flat_curve_measured_with_noise_is_planned_evenly():
+    noise = torch.randn(32, generator=generator(0))
+    curve = {"ratio": [(i + 0.5) / 32 for i in range(32)], "nats": (4 + 0.0 * noise).tolist()}
+    assert optimal_counts(costs_by_count(curve, 256), 8).tolist() == [32] * 8
+    curve["nats"] = (4 + 0.1 * noise).tolist()
+    assert optimal_counts(costs_by_count(curve, 256), 32).min() >= 1
 
 
 def test_optimal_without_a_curve_is_refused():
