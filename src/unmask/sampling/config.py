@@ -1,7 +1,7 @@
 """What sampling can be told. Free of torch, so that ``--help`` is instant."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from unmask.errors import ConfigError
 
@@ -52,6 +52,9 @@ class SamplingConfig:
 
     def __post_init__(self) -> None:
         check_draws(self.temperature, self.top_k, self.top_p)
+        for what, name, kinds in (("schedule", self.schedule, Schedule), ("order", self.order, Order)):
+            if name not in get_args(kinds):
+                raise ConfigError(f"there is no {what} {name!r}", hint=f"one of {', '.join(get_args(kinds))}")
         if self.steps is not None and self.steps < 1:
             raise ConfigError(f"steps {self.steps} would reveal nothing; at least 1 is wanted")
         if min(self.choice_temperature, self.gamma) < 0:

@@ -14,6 +14,8 @@ from unmask.sampling.config import SamplingConfig
         ({"top_k": 0}, "top-k 0 leaves no code"),
         ({"top_p": 0.0}, "top-p 0.0 is not in"),
         ({"top_p": 1.5}, "top-p 1.5 is not in"),
+        ({"schedule": "cosin"}, "there is no schedule 'cosin'\n  one of even, cosine, arccos, optimal"),
+        ({"order": "spiral"}, "there is no order 'spiral'"),
         ({"gamma": -1.0}, "must not be negative"),
         ({"choice_temperature": -1.0}, "must not be negative"),
         ({"remask": 1.5}, "must be in"),
