@@ -1,4 +1,4 @@
-"""Decoding grids of any size in bounded memory: tiles that overlap, cross-faded where they meet."""
+"""Pictures of any size through the codec in bounded memory: tiles that overlap."""
 
 from collections.abc import Callable
 
@@ -38,6 +38,34 @@ def decode_tiles(
             images[:, :, rows, columns] += decode(part) * fade
             weights[rows, columns] += fade
     return images.div_(weights)
+
+
+def encode_tiles(
+    encode: Callable[[Tensor], Tensor],
+    images: Tensor,
+    factor: int,
+    *,
+    tile: int = TILE,
+    overlap: int = OVERLAP,
+) -> Tensor:
+    """(B, 3, H, W) images to (B, H/factor, W/factor) codes, at most ``tile``×``tile`` codes at a time.
+
+    Codes cannot be faded: neighbouring tiles share their overlap half and half, so that each code comes from
+    a tile that shows what is around it.
+    """
+    B, _, H, W = images.shape
+    h, w = H // factor, W // factor
+    if h <= tile and w <= tile:
+        return encode(images)
+    codes = torch.empty(B, h, w, dtype=torch.int64, device=images.device)
+    for top in _starts(h, tile, overlap):
+        for left in _starts(w, tile, overlap):
+            rows = slice(top * factor, (top + tile) * factor)
+            columns = slice(left * factor, (left + tile) * factor)
+            part = encode(images[:, :, rows, columns])
+            y, x = (overlap // 2 if start else 0 for start in (top, left))  # what a tile before knows better
+            codes[:, top + y : top + tile, left + x : left + tile] = part[:, y:, x:]
+    return codes
 
 
 def _starts(length: int, tile: int, overlap: int) -> list[int]:
