@@ -59,51 +59,56 @@ class Canvas:
     def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
         """(B, a·b) codes with MASK and the (B, a·b) positions wanted to (where.sum(), K) logits, row-major.
 
-        They are logarithms of mean probabilities: a temperature applies to the mixture.
+        They are logarithms of mean probabilities: a temperature applies to the mixture. All but the windows'
+        own denoiser runs on the CPU, since not every device has float64.
         """
-        canvas, wanted = (rearrange(x, "B (a b) -> B a b", a=self.grid[0]) for x in (codes, where))
+        canvas, wanted = (rearrange(x.cpu(), "B (a b) -> B a b", a=self.grid[0]) for x in (codes, where))
         chosen = self._choose(canvas, wanted)  # (B, R, C)
         names = window_names(canvas, self.window)[chosen]
         repeats = torch.unique(names, return_counts=True)[1]  # of each different window, by name
         places = chosen.nonzero()[names.argsort(stable=True)]  # (n, 3) image, row, column; equal ones adjoin
         views = Views(*(self._view(x) for x in (canvas, wanted, _number(wanted))))
-        total = torch.zeros(int(where.sum()), self.mask_id, dtype=torch.float64, device=codes.device)
+        total = torch.zeros(int(wanted.sum()), self.mask_id, dtype=torch.float64)
         for times in torch.split(repeats, self.batch):
             now, places = places.tensor_split([int(times.sum())])
-            self._add(total, views, now, times)
+            self._add(total, views, now, times, codes.device)
         votes = F.avg_pool2d(self._widen(chosen.double(), 0), self.window, 1, divisor_override=1)
         return (total / votes[wanted][:, None]).log()
 
     def _choose(self, canvas: Tensor, wanted: Tensor) -> Tensor:
         """(B, R, C) bool: the windows to ask, all of which hold a wanted position."""
-        holding = (F.max_pool2d(wanted.float(), self.window, 1) > 0) & self._lattice.to(wanted.device)
+        holding = (F.max_pool2d(wanted.float(), self.window, 1) > 0) & self._lattice
         if self._windows is None:
             return holding
         masked = (canvas == self.mask_id).sum((1, 2)).tolist()
-        return torch.stack([self._sample(*image) for image in zip(holding, wanted, masked, strict=True)])
+        images = zip(holding, wanted, masked, strict=True)
+        return torch.stack([self._sample(self._windows, *image) for image in images])
 
-    def _sample(self, holding: Tensor, wanted: Tensor, masked: int) -> Tensor:
+    def _sample(self, count: int, holding: Tensor, wanted: Tensor, masked: int) -> Tensor:
         """(R, C) bool: the first windows of a random order, and of each position that has none the first.
 
         How many codes are masked tells the passes of an image apart, whatever batch it is in.
         """
         rng = generator(self._seed, "windows", masked)
-        order = torch.randperm(holding.numel(), generator=rng).view(holding.shape).to(holding.device).double()
+        order = torch.randperm(holding.numel(), generator=rng).view(holding.shape).double()
         order = order.masked_fill(~holding, math.inf)
-        last = order.flatten().kthvalue(min(self._windows or 1, order.numel())).values
+        last = order.flatten().kthvalue(min(count, order.numel())).values
         first_of = -F.max_pool2d(self._widen(-order[None], -math.inf), self.window, 1)[0]  # (a, b)
         return holding & ((order <= last) | torch.isin(order, first_of[wanted]))
 
-    def _add(self, total: Tensor, views: "Views", places: Tensor, times: Tensor) -> None:
+    def _add(
+        self, total: Tensor, views: "Views", places: Tensor, times: Tensor, device: torch.device
+    ) -> None:
         """Evaluate different windows, each found at ``times`` of the places, and add up what they say."""
-        which = torch.arange(len(times), device=times.device).repeat_interleave(times)
+        which = torch.arange(len(times)).repeat_interleave(times)
         pieces = list(zip(*(torch.split(x, self.batch) for x in (places, which)), strict=True))
-        calls = torch.zeros(len(times), *self.window, dtype=torch.int32, device=total.device)
+        calls = torch.zeros(len(times), *self.window, dtype=torch.int32)
         for at, window in pieces:
             calls.index_add_(0, window, views.wanted[at.unbind(1)].int())
         asked, first = calls > 0, places[times.cumsum(0) - times]
-        logits = self._denoise(views.codes[first.unbind(1)].flatten(1), asked.flatten(1))
-        p, row = logits.double().softmax(1), _number(asked)
+        windows = views.codes[first.unbind(1)]
+        logits = self._denoise(windows.flatten(1).to(device), asked.flatten(1).to(device))
+        p, row = logits.cpu().double().softmax(1), _number(asked)
         for at, window in pieces:
             wanted = views.wanted[at.unbind(1)]  # (n, h, w)
             total.index_add_(0, views.row[at.unbind(1)][wanted], p[row[window][wanted]])
