@@ -6,15 +6,16 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-Report = Callable[[int, int], None]
+Report = Callable[[float, int], None]
 """Told how many pictures are done, and of how many."""
 
 
 @contextmanager
-def bar(title: str) -> Iterator[Report]:
+def bar(title: str, visible: bool = True) -> Iterator[Report]:
     """A bar that pulses until the first report, moves with each, and leaves no trace."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    disable = not (visible and console.is_terminal)
+    with Progress(*columns, console=console, transient=True, disable=disable) as progress:
         task = progress.add_task(title, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
