@@ -7,6 +7,7 @@ after the other for λ.
 
 import multiprocessing
 import resource
+from contextlib import ExitStack
 from functools import partial
 
 import numpy as np
@@ -24,6 +25,7 @@ from unmask.codec.discriminator import Discriminator
 from unmask.codec.losses import discriminator_loss, generator_loss
 from unmask.codec.perceptual import Perceptual
 from unmask.images.pixels import PixelSet
+from unmask.memory import kept_memory
 from unmask.rng import generator
 from unmask.training.codec_task import CodecTask
 from unmask.training.config import EngineConfig, LoopConfig, OptimConfig
@@ -75,6 +77,7 @@ class Ours:
         self.codec = Autoencoder(CodecConfig(), generator(0)).eval()
         self.images = torch.rand(1, 3, SIZE, SIZE, generator=generator(1))
         self.codes = torch.randint(1024, (1, 16, 16), generator=generator(2))
+        ExitStack().enter_context(kept_memory())  # as training, encoding and measuring do
 
     def training_step(self) -> None:
         self.task.step(0)

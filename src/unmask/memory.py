@@ -2,19 +2,32 @@
 
 import ctypes
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of malloc.h
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_MMAP_MAX = -1, -3, -4  # of malloc.h
+# Where glibc's own thresholds, which rise with what a process frees, come to rest: below 32 MB it keeps blocks.
+USUAL = {M_MMAP_MAX: 65_536, M_MMAP_THRESHOLD: 32 * 2**20, M_TRIM_THRESHOLD: 64 * 2**20}
 
 
-def keep_freed_memory() -> None:
-    """Make the C library keep large blocks for the next use instead of returning them to the system.
+@contextmanager
+def kept_memory() -> Iterator[None]:
+    """Within the block the C library keeps large freed blocks for the next use instead of returning them.
 
     Activations of tens of megabytes are freed and wanted again all the time; each time the system has to hand
     out cleared pages anew. Keeping them makes the codec's convolutions about a fifth faster
-    (benchmarks/codec.py). Only glibc has this switch; elsewhere nothing happens.
+    (benchmarks/codec.py). It suits work whose tensors always have the same sizes: where they vary, memory
+    breaks into pieces that fit nothing. Only glibc has this switch; elsewhere nothing happens.
     """
-    if sys.platform == "linux":
-        libc = ctypes.CDLL(None)
-        if hasattr(libc, "mallopt"):
-            libc.mallopt(M_MMAP_MAX, 0)
-            libc.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
+    _set({M_MMAP_MAX: 0, M_TRIM_THRESHOLD: 2**31 - 1})
+    try:
+        yield
+    finally:
+        _set(USUAL)
+
+
+def _set(options: dict[int, int]) -> None:
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        for option, value in options.items():
+            mallopt(option, value)

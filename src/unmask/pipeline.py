@@ -2,12 +2,17 @@
 
 import unmask
 model = unmask.load("runs/prior/best")
+model.sample(16, seed=0)         # list of PIL images
 model.reconstruct(pictures)      # list of PIL images, through the codec and back
 model.score(pictures).mean       # bits per code; .bits has them picture by picture
+model.canvas((768, 256))         # one picture, larger than those of the training
+model.inpaint(picture, mask)     # some ways to replace what is white in the mask
+model.extend(picture, right=128) # some ways to go on beyond the edge
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -19,19 +24,29 @@ from torch import Tensor
 
 from unmask import bundle
 from unmask.bundle import Bundle
-from unmask.errors import BundleError, DataError
+from unmask.codec.preview import decode_partly
+from unmask.codec.tiles import TILE, encode_tiles
+from unmask.errors import BundleError, ConfigError, DataError
 from unmask.images.config import ImagesConfig
 from unmask.images.pixels import PixelSet, open_pixels
 from unmask.images.sources import open_source
 from unmask.images.splits import Split
-from unmask.images.transforms import square, to_pictures, to_tensor
+from unmask.images.transforms import MAX_PIXELS, TOO_LARGE, develop, square, to_pictures, to_tensor
 from unmask.likelihood import bits_per_code, join, score_codes
-from unmask.memory import keep_freed_memory
 from unmask.models import codec_from, prior_from
 from unmask.prior.transformer import Transformer
+from unmask.sampling.autoregressive import autoregress
+from unmask.sampling.canvas import Canvas
+from unmask.sampling.config import Order, SamplingConfig, Schedule, Temperature
+from unmask.sampling.fill import Denoiser
+from unmask.sampling.inpaint import Box, Patch, cut, frame, refill, selection
+from unmask.sampling.sample import sample_codes
+from unmask.sampling.start import RememberedStart
 from unmask.training.engine import best_device
 
 BATCH = 16  # pictures in memory at once
+OnStep = Callable[[Tensor], None]
+"""Shown the (B, N) codes after every pass, MASK where nothing is known yet."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +62,6 @@ class Scores:
 def load(model: str | Path, device: str = "auto") -> "Pipeline":
     """The model in a folder, such as ``runs/prior/best``, ready to use."""
     device = best_device() if device == "auto" else device
-    if device == "cpu":
-        keep_freed_memory()
     return Pipeline(bundle.load(Path(model)), torch.device(device))
 
 
@@ -57,6 +70,7 @@ class Pipeline:
 
     def __init__(self, model: Bundle, device: torch.device) -> None:
         self.about = model.about
+        self.fingerprint = "-".join(part.fingerprint for part in model.parts.values())
         self.device = device
         self.codec = codec_from(model.codec).to(device)
         self._prior = prior_from(model.prior).to(device) if model.prior else None
@@ -70,6 +84,11 @@ class Pipeline:
                 hint="train one:  unmask train prior CODEC DATA --out runs/prior",
             )
         return self._prior
+
+    @cached_property
+    def denoiser(self) -> Denoiser:
+        """The prior as samplers ask it: what it says before anything is known is computed once."""
+        return RememberedStart(self.prior)
 
     @property
     def image_size(self) -> int:
@@ -107,6 +126,234 @@ class Pipeline:
         score = join(scores)
         N = self.prior.num_positions
         return Scores((score.nats / (N * np.log(2))).tolist(), *bits_per_code(score, N))
+
+    @torch.no_grad()
+    def sample(
+        self,
+        count: int = 1,
+        *,
+        steps: int | None = None,
+        temperature: Temperature = SamplingConfig.temperature,
+        schedule: Schedule = SamplingConfig.schedule,
+        order: Order = SamplingConfig.order,
+        top_k: int | None = None,
+        top_p: float = SamplingConfig.top_p,
+        choice_temperature: float = SamplingConfig.choice_temperature,
+        gamma: float = SamplingConfig.gamma,
+        remask: float = SamplingConfig.remask,
+        remask_cap: float = SamplingConfig.remask_cap,
+        seed: int = 0,
+        first: int = 0,
+        batch: int = BATCH,
+        on_step: OnStep | None = None,
+    ) -> list[Image.Image]:
+        """New pictures: numbers ``first`` to ``first + count - 1`` of those that a seed stands for.
+
+        Which picture a number is depends on the model and the settings, not on ``count`` or ``batch``.
+        Without ``steps`` there are as many as a picture has codes. What the settings do: docs/sampling.md.
+        """
+        if min(count, batch) < 1:
+            raise ConfigError(f"{count} pictures, {batch} at a time, cannot be drawn; 1 of each is the least")
+        config = SamplingConfig(
+            steps=steps,
+            temperature=temperature,
+            schedule=schedule,
+            order=order,
+            top_k=top_k,
+            top_p=top_p,
+            choice_temperature=choice_temperature,
+            gamma=gamma,
+            remask=remask,
+            remask_cap=remask_cap,
+        )
+        codes = self._draw(range(first, first + count), config, seed, batch, on_step)
+        grids = rearrange(codes.to(self.device), "B (h w) -> B h w", h=self.prior.grid[0])
+        parts = (self.codec.decode(grids[start : start + batch]) for start in range(0, count, batch))
+        return [picture for images in parts for picture in to_pictures(images)]
+
+    @torch.no_grad()
+    def preview(self, codes: Tensor, grid: tuple[int, int] | None = None) -> list[Image.Image]:
+        """The (B, N) codes that ``on_step`` sees as pictures, grey where they are MASK.
+
+        Those of a canvas say its grid of codes.
+        """
+        h, w = grid or self.prior.grid
+        grids = rearrange(codes.to(self.device), "B (h w) -> B h w", h=h, w=w)
+        return to_pictures(decode_partly(self.codec, grids))
+
+    def _draw(
+        self, images: range, config: SamplingConfig, seed: int, batch: int, on_step: OnStep | None
+    ) -> Tensor:
+        """(len(images), N) codes of new pictures."""
+        if self.prior.causal:
+            config.check_autoregressive()
+            return autoregress(
+                self.prior,
+                images,
+                seed=seed,
+                temperature=config.temperature,
+                top_k=config.top_k,
+                top_p=config.top_p,
+                batch=batch,
+                on_step=on_step,
+            )
+        return sample_codes(
+            self.denoiser,
+            images,
+            self.prior.grid,
+            config,
+            seed=seed,
+            device=self.device,
+            curve=self.about.get("curve"),
+            batch=batch,
+            on_step=on_step,
+        )
+
+    @torch.no_grad()
+    def canvas(
+        self,
+        size: tuple[int, int],
+        *,
+        steps: int | None = None,
+        temperature: Temperature = 0.8,
+        order: Order = "random",
+        seed: int = 0,
+        stride: int = 1,
+        windows: int | None = None,
+        on_step: OnStep | None = None,
+    ) -> Image.Image:
+        """A picture of ``size`` (width, height) in pixels, at least as large as those of the training.
+
+        What a code could be is the mean over all windows of the trained size that contain it. ``stride``
+        takes only windows so many codes apart, ``windows`` only about so many a pass: faster, less exact.
+        Without ``steps`` the chain has as many as there are codes.
+        """
+        self._check_size(size)
+        factor = self.codec.config.factor
+        denoise = self._canvas((-(-size[1] // factor), -(-size[0] // factor)), stride, windows, seed)
+        config = SamplingConfig(steps=steps, temperature=temperature, order=order)
+        codes = sample_codes(
+            denoise, range(1), denoise.grid, config, seed=seed, device=self.device, on_step=on_step
+        )
+        return to_pictures(self.codec.decode(codes.view(1, *denoise.grid)))[0].crop((0, 0, *size))
+
+    @torch.no_grad()
+    def inpaint(
+        self,
+        image: Image.Image,
+        mask: Image.Image | Box,
+        *,
+        count: int = 4,
+        steps: int | None = None,
+        temperature: Temperature = 1.0,
+        seed: int = 0,
+        seam: int | None = None,
+        rank: bool = False,
+        stride: int = 1,
+        windows: int | None = None,
+        on_step: OnStep | None = None,
+    ) -> list[Image.Image]:
+        """``count`` versions of a picture, upright and opaque, with what is selected drawn anew.
+
+        The mask is a picture of the same size, white where to replace, or a box (left, top, width, height).
+        Other pixels stay as they are, bit for bit, but for a seam of so many pixels around the selection over
+        which new fades into old; unless given it is half as wide as a code, and 0 is a hard edge. With
+        ``rank`` the version whose new codes the model finds likeliest comes first. Pictures larger than those
+        of the training are a ``canvas``, with its ``stride`` and ``windows``. Without ``steps`` the chain has
+        as many as there are codes to draw.
+        """
+        picture = develop(image, "white")
+        self._check_size(picture.size)
+        factor, selected = self.codec.config.factor, selection(mask, picture.size)
+        seam = factor // 2 if seam is None else seam
+        patch = cut(np.asarray(picture), selected, factor=factor, window=self.prior.grid, seam=seam)
+        denoise = self._canvas(patch.grid, stride, windows, seed)
+        drawn = refill(
+            denoise,
+            self._known_codes(patch),
+            count,
+            seed=seed,
+            steps=steps,
+            temperature=temperature,
+            batch=BATCH,
+            on_step=on_step,
+        )
+        best_first = drawn.log_p.argsort(descending=True, stable=True)
+        grids = drawn.codes[best_first if rank else slice(None)].view(count, 1, *patch.grid)
+        return [patch.paste(self.codec.decode(codes)[0]) for codes in grids]
+
+    def extend(
+        self,
+        image: Image.Image,
+        *,
+        left: int = 0,
+        top: int = 0,
+        right: int = 0,
+        bottom: int = 0,
+        count: int = 4,
+        steps: int | None = None,
+        temperature: Temperature = 1.0,
+        seed: int = 0,
+        seam: int | None = None,
+        rank: bool = False,
+        stride: int = 1,
+        windows: int | None = None,
+        on_step: OnStep | None = None,
+    ) -> list[Image.Image]:
+        """``count`` versions of a picture, larger by so many pixels on each side; the rest as in ``inpaint``.
+
+        The seam lies within the picture, along the edges that were moved.
+        """
+        if min(left, top, right, bottom) < 0 or not any((left, top, right, bottom)):
+            raise ConfigError(
+                f"{left}, {top}, {right}, {bottom} pixels left, above, right and below extend nothing",
+                hint="say how many on which side:  --right 128",
+            )
+        picture = develop(image, "white")
+        self._check_size((left + picture.width + right, top + picture.height + bottom))
+        larger, mask, asked = frame(picture, (left, top, right, bottom), self.codec.config.factor)
+        versions = self.inpaint(
+            larger,
+            mask,
+            count=count,
+            steps=steps,
+            temperature=temperature,
+            seed=seed,
+            seam=seam,
+            rank=rank,
+            stride=stride,
+            windows=windows,
+            on_step=on_step,
+        )
+        return [version.crop(asked) for version in versions]
+
+    def _known_codes(self, patch: Patch) -> Tensor:
+        """(N,) codes of a patch, MASK where it is to be drawn anew."""
+        images = to_tensor(patch.pixels[None]).to(self.device)
+        tile = max(TILE, *self.prior.grid)  # no smaller than what the codec was trained on
+        codes = encode_tiles(self.codec.encode, images, self.codec.config.factor, tile=tile)
+        masked = torch.from_numpy(patch.masked).to(self.device)
+        return codes[0].masked_fill(masked, self.prior.mask_id).flatten()
+
+    def _canvas(self, grid: tuple[int, int], stride: int, windows: int | None, seed: int) -> Canvas:
+        return Canvas(self.denoiser, self.prior.grid, grid, stride=stride, windows=windows, seed=seed)
+
+    def _check_size(self, size: tuple[int, int]) -> None:
+        """Refuse pictures that the prior cannot fill in, before anything is computed."""
+        if self.prior.causal:
+            raise ConfigError(
+                "an autoregressive prior draws codes in one order only: it fills in no part of a picture and "
+                "no larger canvas",
+                hint="train an absorbing one:  unmask train prior CODEC DATA --kind absorbing",
+            )
+        factor, least = self.codec.config.factor, self.image_size
+        if any(-(-edge // factor) < codes for edge, codes in zip(size[::-1], self.prior.grid, strict=True)):
+            raise ConfigError(
+                f"{size[0]}×{size[1]} pixels are too few: the model was trained on {least}×{least}, and no "
+                "window of that size fits"
+            )
+        if size[0] * size[1] > MAX_PIXELS:
+            raise ConfigError(f"{size[0]}×{size[1]} pixels are {TOO_LARGE}")
 
     def _batches(self, pictures: Iterable[Image.Image]) -> Iterator[Tensor]:
         """(B, 3, S, S) images of a few pictures at a time."""

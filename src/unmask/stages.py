@@ -17,6 +17,7 @@ from unmask.files import cache_folder
 from unmask.images.config import ImagesConfig
 from unmask.images.pixels import Pixels, open_pixels
 from unmask.images.sources import open_source
+from unmask.memory import kept_memory
 from unmask.metrics.inception import Inception
 from unmask.models import codec_from
 from unmask.runs import Run
@@ -53,7 +54,8 @@ def train_codec(settings: CodecTraining, data: str, out: Path, *, resume: bool =
     if perceptual is None and not resume and engine.is_first:
         run.log(0, {}, kind="note: plain L1, no perceptual loss")
         _say("plain L1, no perceptual loss: pictures will be softer than with --loss.perceptual vgg")
-    return _train(task, run, settings, engine, "unmask train codec")
+    with kept_memory():
+        return _train(task, run, settings, engine, "unmask train codec")
 
 
 def train_prior(settings: PriorTraining, codec: str, data: str, out: Path, *, resume: bool = False) -> bool:
@@ -90,7 +92,7 @@ def encode_data(
         pictures = f"{pixels.split('train').fingerprint}-{pixels.split('validation').fingerprint}"
         out = cache_folder() / f"{fingerprint}-{pictures}{'-flips' if flips else ''}.codes"
     codec = codec_from(model.codec).to(engine.device)
-    with engine.first_goes_first():
+    with engine.first_goes_first(), kept_memory():
         return encode(codec, fingerprint, pixels, data, size, out, flips=flips)
 
 

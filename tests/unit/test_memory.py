@@ -1,4 +1,4 @@
-"""In a process of its own each time: what is switched here is switched for the whole process."""
+"""In a process of its own each time: the switch is the whole process's."""
 
 import subprocess
 import sys
@@ -7,23 +7,24 @@ import pytest
 
 COUNT_FAULTS = """
 import resource, torch
-from unmask.memory import keep_freed_memory
-{switch}
-for _ in range(60):
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    torch.ones(40 * 2**20, dtype=torch.uint8)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+from contextlib import nullcontext
+from unmask.memory import kept_memory
+with {block}:
+    for _ in range(60):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        torch.ones(40 * 2**20, dtype=torch.uint8)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
-def page_faults(switch: str) -> list[int]:
+def page_faults(block: str) -> list[int]:
     """Pages that the system had to hand out for a block of 40 MB, time after time."""
-    code = COUNT_FAULTS.format(switch=switch)
+    code = COUNT_FAULTS.format(block=block)
     lines = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     return [int(line) for line in lines.split()]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only glibc has the switch")
 def test_freed_memory_is_used_again_instead_of_asked_for_anew():
-    kept, returned = page_faults("keep_freed_memory()"), page_faults("")
+    kept, returned = page_faults("kept_memory()"), page_faults("nullcontext()")
     assert sum(kept[30:]) < sum(returned[30:]) / 4, (kept, returned)

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from unmask.errors import DataError
+from unmask.memory import kept_memory
 
 if TYPE_CHECKING:
     from unmask.codec.perceptual import Perceptual
@@ -56,7 +57,7 @@ def main(argv: list[str]) -> None:
     if not len(pixels):
         raise DataError(f"{arguments.data} has no pictures on that side of its split", hint="--split all")
     _show(model, pixels, arguments)
-    with bar("measuring") as report:
+    with bar("measuring") as report, kept_memory():
         figures = measure_reconstructions(
             model.codec,
             pixels,

@@ -12,7 +12,6 @@ from lightning_fabric.strategies.ddp import DDPStrategy
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from unmask.memory import keep_freed_memory
 from unmask.training.config import EngineConfig
 
 
@@ -23,8 +22,6 @@ class Engine:
         if config.threads:
             torch.set_num_threads(config.threads)
         device = best_device() if config.device == "auto" else config.device
-        if device == "cpu":
-            keep_freed_memory()
         local = int(os.environ.get("LOCAL_WORLD_SIZE", 1))  # torchrun says how many we are
         world = int(os.environ.get("WORLD_SIZE", 1))
         # torch 2.13 has another name for broadcast_buffers, which torch 2.6 does not know.
