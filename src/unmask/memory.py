@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_MMAP_MAX = -1, -3, -4  # of malloc.h
-# Where glibc's own thresholds, which rise with what a process frees, come to rest: below 32 MB it keeps blocks.
+# Where glibc's own thresholds, which rise with what a process frees, come to rest.
 USUAL = {M_MMAP_MAX: 65_536, M_MMAP_THRESHOLD: 32 * 2**20, M_TRIM_THRESHOLD: 64 * 2**20}
 
 
