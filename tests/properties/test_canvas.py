@@ -7,11 +7,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmask.diffusion.schedule import even_plan
+from unmask.diffusion.schedule import even_plan, make_plan
 from unmask.errors import ConfigError
 from unmask.rng import generator
 from unmask.sampling.canvas import Canvas, window_names
 from unmask.sampling.fill import fill
+from unmask.sampling.start import RememberedStart
 
 K = 3
 MASK = K
@@ -240,3 +241,29 @@ def test_temperature_applies_to_the_mixture():
 def test_options_without_a_meaning_are_refused(options, sentence):
     with pytest.raises(ConfigError, match=sentence):
         Canvas(Windows((2, 3)), (2, 3), (6, 6), **options)
+
+
+@pytest.mark.parametrize(
+    ("steps", "options", "evaluated"),
+    [
+        (768, {}, 7116),
+        (768, {"stride": 4}, 1944),
+        (768, {"windows": 8}, 3560),
+        (64, {}, 2024),
+        (64, {"stride": 8}, 310),
+    ],
+)
+def test_windows_are_as_few_as_the_documentation_says(steps, options, evaluated):
+    """docs/editing.md: a canvas of 768×256 pixels, codes of 16, windows of 16×16 codes."""
+
+    class Uniform:
+        mask_id, evaluated = 32, 0
+
+        def __call__(self, codes, where):
+            self.evaluated += len(codes)
+            return torch.zeros(int(where.sum()), 32)
+
+    denoise, grid = Uniform(), (16, 48)
+    canvas = Canvas(RememberedStart(denoise), (16, 16), grid, **options)
+    fill(canvas, torch.full((1, 768), 32), make_plan(range(1), grid, steps, seed=0), seed=0)
+    assert denoise.evaluated == evaluated

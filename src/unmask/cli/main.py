@@ -21,6 +21,9 @@ COMMANDS = {
     "train prior": ("unmask.cli.train_prior", "stage 2: learn how codes go together"),
     "reconstruct": ("unmask.cli.reconstruct", "pictures through a codec and back, side by side, measured"),
     "score": ("unmask.cli.score", "how likely pictures are, in bits per code"),
+    "canvas": ("unmask.cli.canvas", "draw a picture larger than those of the training"),
+    "inpaint": ("unmask.cli.inpaint", "draw a part of a picture anew"),
+    "extend": ("unmask.cli.extend", "draw what could lie beyond the edges of a picture"),
     "weights": ("unmask.cli.weights", "third-party weights (Inception, VGG, Alex): list, fetch, verify"),
     "demo": ("unmask.cli.demo", "a tour of everything, on the built-in data"),
 }

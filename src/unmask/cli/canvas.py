@@ -1,0 +1,76 @@
+"""``unmask canvas``: a picture larger than any of the training."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from unmask.cli.pictures import check_out, counting, write_pictures
+from unmask.errors import ConfigError
+from unmask.sampling.config import Order
+
+HELP = """Draw a picture larger than those that the model was trained on.
+
+  unmask canvas runs/prior/best --size 768x256 --out wide.png
+  unmask canvas runs/prior/best --size 512x512 --stride 4 --steps 64       faster, less exact
+
+What a code could be is the mean of what all windows of the trained size that contain it say."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """Arguments of the command."""
+
+    model: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="MODEL")]
+    """A model with a prior, such as runs/prior/best."""
+    size: Annotated[str, tyro.conf.arg(metavar="WIDTHxHEIGHT")]
+    """In pixels, at least as large as the pictures of the training."""
+    out: Path = Path("canvas.png")
+    """File of the picture, a PNG."""
+    temperature: float = 0.8
+    """Below 1: likelier codes, and parts that go together better (the paper: 0.8). 0: the likeliest."""
+    steps: int | None = None
+    """Steps of the chain. None: as many as the canvas has codes."""
+    order: Order = "random"
+    """Which codes come first. random: the paper's. raster: row by row, what its authors' program does."""
+    stride: int = 1
+    """Look through windows so many codes apart. More is faster and less exact."""
+    windows: int | None = None
+    """About so many windows a pass, at random. None: all that matter."""
+    seed: int = 0
+
+
+def main(argv: list[str]) -> None:
+    """Draw the canvas and write it."""
+    arguments = tyro.cli(Arguments, args=argv, prog="unmask canvas", description=HELP)
+    size = parse_size(arguments.size)
+    check_out(arguments.out)
+    from unmask.images.progress import bar
+    from unmask.pipeline import load
+
+    model = load(arguments.model)
+    with bar("drawing") as report:
+        picture = model.canvas(
+            size,
+            steps=arguments.steps,
+            temperature=arguments.temperature,
+            order=arguments.order,
+            seed=arguments.seed,
+            stride=arguments.stride,
+            windows=arguments.windows,
+            on_step=counting(report, model.prior.mask_id),
+        )
+    (path,) = write_pictures([picture], arguments.out)
+    print(f"{size[0]}×{size[1]} pixels: {path}")
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """Width and height in pixels from what was typed, such as 768x256."""
+    match = re.fullmatch(r"(\d+)[xX×](\d+)", text)
+    if match is None:
+        raise ConfigError(
+            f"{text!r} is no size; wanted width and height in pixels", hint="such as:  --size 768x256"
+        )
+    return int(match[1]), int(match[2])

@@ -1,0 +1,58 @@
+"""``unmask extend``: what could be beyond the edges of a picture."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from unmask.cli.pictures import Drawing, check_out, counting, read_picture, write_pictures
+
+HELP = """Make a picture larger: the model draws what could lie beyond its edges.
+
+  unmask extend runs/prior/best church.png --right 128
+  unmask extend runs/prior/best church.png --left 64 --right 64 --top 32 --count 1"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """Arguments of the command."""
+
+    model: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="MODEL")]
+    """A model with a prior, such as runs/prior/best."""
+    image: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="IMAGE")]
+    """File of the picture."""
+    left: int = 0
+    """Pixels to add on the left."""
+    top: int = 0
+    """Pixels to add above."""
+    right: int = 0
+    """Pixels to add on the right."""
+    bottom: int = 0
+    """Pixels to add below."""
+    out: Path = Path("extended.png")
+    """A PNG; several versions are numbered: extended-1.png and so on."""
+    drawing: tyro.conf.OmitArgPrefixes[Drawing] = field(default_factory=Drawing)
+
+
+def main(argv: list[str]) -> None:
+    """Draw the versions and write them."""
+    arguments = tyro.cli(Arguments, args=argv, prog="unmask extend", description=HELP)
+    check_out(arguments.out)
+    image = read_picture(arguments.image)
+    from unmask.images.progress import bar
+    from unmask.pipeline import load
+
+    model = load(arguments.model)
+    with bar("drawing") as report:
+        pictures = model.extend(
+            image,
+            left=arguments.left,
+            top=arguments.top,
+            right=arguments.right,
+            bottom=arguments.bottom,
+            **vars(arguments.drawing),
+            on_step=counting(report, model.prior.mask_id),
+        )
+    for path in write_pictures(pictures, arguments.out):
+        print(path)

@@ -1,0 +1,80 @@
+"""``unmask inpaint``: a part of a picture, drawn anew."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from unmask.cli.pictures import Drawing, check_out, counting, read_picture, write_pictures
+from unmask.errors import ConfigError
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+    from unmask.sampling.inpaint import Box
+
+HELP = """Replace a part of a picture by what the model thinks could be there; all other pixels stay.
+
+  unmask inpaint runs/prior/best church.png --box 40,0,96,128            left, top, width, height in pixels
+  unmask inpaint runs/prior/best church.png --mask towers.png --count 8 --rank
+
+Pictures may be of any size from the trained one up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """Arguments of the command."""
+
+    model: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="MODEL")]
+    """A model with a prior, such as runs/prior/best."""
+    image: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="IMAGE")]
+    """File of the picture."""
+    box: Annotated[str | None, tyro.conf.arg(metavar="X,Y,W,H")] = None
+    """What to replace: left, top, width and height, in pixels."""
+    mask: Path | None = None
+    """What to replace: a picture of the same size, white there."""
+    out: Path = Path("inpainted.png")
+    """A PNG; several versions are numbered: inpainted-1.png and so on."""
+    drawing: tyro.conf.OmitArgPrefixes[Drawing] = field(default_factory=Drawing)
+
+
+def main(argv: list[str]) -> None:
+    """Draw the versions and write them."""
+    arguments = tyro.cli(Arguments, args=argv, prog="unmask inpaint", description=HELP)
+    check_out(arguments.out)
+    mask, image = _mask(arguments), read_picture(arguments.image)
+    from unmask.images.progress import bar
+    from unmask.pipeline import load
+
+    model = load(arguments.model)
+    with bar("drawing") as report:
+        pictures = model.inpaint(
+            image,
+            mask,
+            **vars(arguments.drawing),
+            on_step=counting(report, model.prior.mask_id),
+        )
+    for path in write_pictures(pictures, arguments.out):
+        print(path)
+
+
+def _mask(arguments: Arguments) -> "Image.Image | Box":
+    if arguments.box is not None and arguments.mask is None:
+        return parse_box(arguments.box)
+    if arguments.mask is not None and arguments.box is None:
+        return read_picture(arguments.mask, background="black")
+    raise ConfigError("say what to replace, in one way", hint="--box 40,0,96,128  or  --mask mask.png")
+
+
+def parse_box(text: str) -> "Box":
+    """Left, top, width and height from what was typed, such as 40,0,96,128."""
+    match = re.fullmatch(r"(-?\d+),(-?\d+),(\d+),(\d+)", text)
+    if match is None:
+        raise ConfigError(
+            f"{text!r} is no box; wanted left, top, width and height in pixels",
+            hint="such as:  --box 40,0,96,128",
+        )
+    left, top, width, height = map(int, match.groups())
+    return left, top, width, height

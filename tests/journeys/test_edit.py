@@ -1,0 +1,83 @@
+"""Canvases, inpainting and extending from the command line, and every mistake in them."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+
+@pytest.fixture
+def photo(tmp_path):
+    """A picture larger than those of the training, of no whole number of codes."""
+    pixels = np.random.default_rng(0).integers(0, 256, (22, 37, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "photo.png")
+    return pixels
+
+
+def pixels_of(path):
+    with Image.open(path) as picture:
+        assert picture.format == "PNG"
+        return np.asarray(picture)
+
+
+def test_a_canvas_of_any_size_is_drawn_and_drawn_again(shell, model, tmp_path):
+    said = shell("canvas", model, "--size", "50x18", "--steps", "8", "--seed", "3", "--out", "wide.png")
+    assert "50×18 pixels: wide.png" in said
+    assert pixels_of(tmp_path / "wide.png").shape == (18, 50, 3)
+    fast = ["--stride", "2", "--windows", "3", "--order", "raster", "--temperature", "0.5", "--steps", "4"]
+    for out in ("a.png", "b.png"):
+        shell("canvas", model, "--size", "50x18", *fast, "--out", out)
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+    assert (tmp_path / "a.png").read_bytes() != (tmp_path / "wide.png").read_bytes()
+
+
+def test_a_box_and_a_mask_that_select_the_same_give_the_same(shell, model, photo, tmp_path):
+    said = shell("inpaint", model, "photo.png", "--box", "5,8,20,30", "--count", "2", "--seam", "3", "--rank")
+    assert said == "inpainted-1.png\ninpainted-2.png\n"
+    mask = np.zeros(photo.shape[:2], np.uint8)
+    mask[8:, 5:25] = 255
+    Image.fromarray(mask).save(tmp_path / "mask.png")
+    same = ["--mask", "mask.png", "--count", "2", "--seam", "3", "--rank", "--out", "same.png"]
+    shell("inpaint", model, "photo.png", *same)
+    for number in (1, 2):
+        edited = pixels_of(tmp_path / f"inpainted-{number}.png")
+        assert np.array_equal(edited, pixels_of(tmp_path / f"same-{number}.png"))
+        kept = np.ones(photo.shape[:2], np.bool_)
+        kept[5:, 2:28] = False
+        assert np.array_equal(edited[kept], photo[kept])
+        assert not np.array_equal(edited, photo)
+
+
+def test_a_picture_goes_on_beyond_its_edges(shell, model, photo, tmp_path):
+    grown = ["--right", "9", "--left", "2", "--top", "5", "--count", "1", "--seam", "0"]
+    assert shell("extend", model, "photo.png", *grown, "--out", "grown.png") == "grown.png\n"
+    larger = pixels_of(tmp_path / "grown.png")
+    assert larger.shape == (5 + 22, 2 + 37 + 9, 3)
+    assert np.array_equal(larger[5:, 2 : 2 + 37], photo)
+
+
+PHOTO = ("inpaint", "MODEL", "photo.png")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("canvas", "MODEL", "--size", "768"), "'768' is no size"),
+        (("canvas", "MODEL", "--size", "64x64", "--out", "a.jpg"), "a.jpg does not end in .png"),
+        (("canvas", "MODEL", "--size", "64x64", "--out", "no/a.png"), "there is no folder no"),
+        (("canvas", "TWIN", "--size", "64x64"), "an autoregressive prior draws codes in one order only"),
+        (("canvas", "CODEC", "--size", "64x64"), "a codec alone"),
+        (PHOTO, "say what to replace, in one way"),
+        ((*PHOTO, "--box", "1,2,3,4", "--mask", "photo.png"), "say what to replace, in one way"),
+        ((*PHOTO, "--box", "1,2,3"), "'1,2,3' is no box"),
+        ((*PHOTO, "--box", "99,0,5,5"), "the box 99,0,5,5 holds no pixel of the picture, which has 37×22"),
+        ((*PHOTO, "--mask", "nowhere.png"), "nowhere.png cannot be read: No such file or directory"),
+        (("inpaint", "MODEL", "text.png", "--box", "0,0,5,5"), "text.png: not a picture"),
+        (("extend", "MODEL", "photo.png"), "extend nothing"),
+    ],
+)
+def test_a_mistake_is_one_sentence(shell, trained, photo, words, sentence):
+    (shell.folder / "text.png").write_text("no picture")
+    models = {"MODEL": "prior/best", "TWIN": "twin/best", "CODEC": "codec/best"}
+    said = shell(*(trained.folder / models[word] if word in models else word for word in words), code=2)
+    assert said.startswith("error: ")
+    assert sentence in said
