@@ -21,6 +21,7 @@ COMMANDS = {
     "train prior": ("unmask.cli.train_prior", "stage 2: learn how codes go together"),
     "reconstruct": ("unmask.cli.reconstruct", "pictures through a codec and back, side by side, measured"),
     "score": ("unmask.cli.score", "how likely pictures are, in bits per code"),
+    "sample": ("unmask.cli.sample", "draw new pictures"),
     "canvas": ("unmask.cli.canvas", "draw a picture larger than those of the training"),
     "inpaint": ("unmask.cli.inpaint", "draw a part of a picture anew"),
     "extend": ("unmask.cli.extend", "draw what could lie beyond the edges of a picture"),
