@@ -40,3 +40,5 @@ run qk-norm --prior.qk-norm
 run label-smoothing --diffusion.label-smoothing 0.1
 run dropout --prior.dropout 0.1
 run mlm --loss mlm
+run rotary-gpt2 --prior.positions rotary --prior.init gpt2
+run rotary-gpt2-autoregressive --prior.positions rotary --prior.init gpt2 --kind autoregressive

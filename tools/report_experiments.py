@@ -15,6 +15,8 @@ import matplotlib.pyplot as plt
 
 Curve = list[tuple[int, float, float]]  # step, bits per code, standard error
 LOSSES = ("reweighted", "elbo", "mlm")
+BETTER = ("rotary-gpt2", "rotary-gpt2-autoregressive")
+TWINS = ("reweighted", "autoregressive", *BETTER)
 BEYOND = ("gpt2-init", "stratified", "rotary", "qk-norm", "label-smoothing", "dropout")
 
 
@@ -37,7 +39,7 @@ def table(curves: dict[str, Curve]) -> str:
 
 def figure(curves: dict[str, Curve], path: Path) -> None:
     """The losses side by side, and the twin against the diffusion prior."""
-    panes = {"Losses": LOSSES, "Absorbing and autoregressive": ("reweighted", "autoregressive")}
+    panes = {"Losses": LOSSES, "Absorbing and autoregressive": TWINS}
     fig, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
     for axis, (title, names) in zip(axes, panes.items(), strict=True):
         for name in names:
@@ -51,7 +53,7 @@ def figure(curves: dict[str, Curve], path: Path) -> None:
 
 def main(folder: Path, picture: Path) -> None:
     """Print the table and draw the figure."""
-    names = (*LOSSES, "autoregressive", *BEYOND)
+    names = (*LOSSES, "autoregressive", *BEYOND, *BETTER)
     curves = {name: validation(Run.open(folder / name)) for name in names}
     print(table(curves))
     figure(curves, picture)

@@ -64,13 +64,13 @@ PRIOR: dict[str, PriorTraining] = {
     "bedrooms": PriorTraining(),
     "ffhq": PriorTraining(optim=OptimConfig(lr=1e-4, batch=20, warmup=30_000)),
     "emoji": PriorTraining(
-        prior=PriorConfig(width=256, depth=8, heads=8, dropout=0.1, init="gpt2"),
+        prior=PriorConfig(width=256, depth=8, heads=8, positions="rotary", init="gpt2", dropout=0.1),
         diffusion=DiffusionConfig(stratified=True),
         optim=OptimConfig(lr=5e-4, batch=32, warmup=200, cooldown=1_000, clip=1.0),
         loop=LoopConfig(steps=6_000, log_every=20, validate_every=250, save_every=250),
     ),
     "tiny": PriorTraining(
-        prior=PriorConfig(width=64, depth=2, heads=4, init="gpt2"),
+        prior=PriorConfig(width=64, depth=2, heads=4, positions="rotary", init="gpt2"),
         diffusion=DiffusionConfig(validation_draws=4, stratified=True),
         optim=OptimConfig(lr=2e-3, batch=32, warmup=10, ema_decay=0.9, ema_every=1),
         loop=LoopConfig(steps=150, log_every=10, validate_every=50, save_every=50),
