@@ -40,13 +40,13 @@ def table(curves: dict[str, Curve]) -> str:
 def figure(curves: dict[str, Curve], path: Path) -> None:
     """The losses side by side, and the twin against the diffusion prior."""
     panes = {"Losses": LOSSES, "Absorbing and autoregressive": TWINS}
-    fig, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+    fig, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
     for axis, (title, names) in zip(axes, panes.items(), strict=True):
         for name in names:
             steps, bits, errors = zip(*curves[name], strict=True)
             axis.errorbar(steps, bits, errors, label=name, capsize=2)
         axis.set(title=title, xlabel="training step", ylabel="validation bits per code")
-        axis.legend(frameon=False)
+        axis.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
         axis.spines[["top", "right"]].set_visible(False)
     fig.savefig(path, dpi=110)
 

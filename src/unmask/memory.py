@@ -4,6 +4,7 @@ import ctypes
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_MMAP_MAX = -1, -3, -4  # of malloc.h
 # Where glibc's own thresholds, which rise with what a process frees, come to rest.
@@ -26,8 +27,24 @@ def kept_memory() -> Iterator[None]:
         _set(USUAL)
 
 
+def release_memory() -> None:
+    """Give pages that are free back to the system, those in the middle of the heap too.
+
+    Tensors whose sizes vary from batch to batch leave gaps in the heap, which would grow for as long as a
+    training runs.
+    """
+    trim = _libc("malloc_trim")
+    if trim is not None:
+        trim(0)
+
+
 def _set(options: dict[int, int]) -> None:
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    mallopt = _libc("mallopt")
     if mallopt is not None:
         for option, value in options.items():
             mallopt(option, value)
+
+
+def _libc(function: str) -> Any:
+    """A function of the C library, None where it has no such."""
+    return getattr(ctypes.CDLL(None), function, None) if sys.platform == "linux" else None

@@ -50,11 +50,9 @@ CODEC: dict[str, CodecTraining] = {
             groups=8,
             quantizer=QuantizerConfig(codebook_size=64, kmeans_batches=4, recycle_after=20),
         ),
-        loss=LossConfig(
-            perceptual="off", adversarial_start=100, discriminator_width=16, discriminator_layers=2
-        ),
-        optim=OptimConfig(lr=1e-3, batch=16, warmup=10, ema_decay=0.9, ema_every=1),
-        loop=LoopConfig(steps=150, log_every=10, validate_every=50, save_every=50),
+        loss=LossConfig(perceptual="off", adversarial="off", discriminator_width=16, discriminator_layers=2),
+        optim=OptimConfig(lr=2e-3, batch=16, warmup=20, ema_decay=0.9, ema_every=1),
+        loop=LoopConfig(steps=300, log_every=20, validate_every=100, save_every=100),
     ),
 }
 
@@ -64,13 +62,13 @@ PRIOR: dict[str, PriorTraining] = {
     "bedrooms": PriorTraining(),
     "ffhq": PriorTraining(optim=OptimConfig(lr=1e-4, batch=20, warmup=30_000)),
     "emoji": PriorTraining(
-        prior=PriorConfig(width=256, depth=8, heads=8, positions="rotary", init="gpt2", dropout=0.1),
+        prior=PriorConfig(width=256, depth=8, heads=8, positions="rotary", dropout=0.1),
         diffusion=DiffusionConfig(stratified=True),
         optim=OptimConfig(lr=5e-4, batch=32, warmup=200, cooldown=1_000, clip=1.0),
         loop=LoopConfig(steps=6_000, log_every=20, validate_every=250, save_every=250),
     ),
     "tiny": PriorTraining(
-        prior=PriorConfig(width=64, depth=2, heads=4, positions="rotary", init="gpt2"),
+        prior=PriorConfig(width=64, depth=2, heads=4, positions="rotary"),
         diffusion=DiffusionConfig(validation_draws=4, stratified=True),
         optim=OptimConfig(lr=2e-3, batch=32, warmup=10, ema_decay=0.9, ema_every=1),
         loop=LoopConfig(steps=150, log_every=10, validate_every=50, save_every=50),

@@ -50,7 +50,7 @@ def train_codec(settings: CodecTraining, data: str, out: Path, *, resume: bool =
         inception=Inception() if settings.validation_fid else None,
         about={"data": data, "image_size": settings.images.size, "codec_training": to_json(settings)},
     )
-    run = _open_run(settings, {"data": data}, out, resume, engine)
+    run = _open_run(settings, {"data": _lasting(data)}, out, resume, engine)
     if perceptual is None and not resume and engine.is_first:
         run.log(0, {}, kind="note: plain L1, no perceptual loss")
         _say("plain L1, no perceptual loss: pictures will be softer than with --loss.perceptual vgg")
@@ -77,7 +77,8 @@ def train_prior(settings: PriorTraining, codec: str, data: str, out: Path, *, re
         decode=codec_from(model.codec).to(engine.device).decode,
         about=model.about | {"prior_training": to_json(settings)},
     )
-    run = _open_run(settings, {"codec": codec, "data": data}, out, resume, engine)
+    inputs = {"codec": _lasting(codec), "data": _lasting(data)}
+    run = _open_run(settings, inputs, out, resume, engine)
     return _train(task, run, settings, engine, "unmask train prior")
 
 
@@ -119,8 +120,19 @@ def _pixels(data: str, images: ImagesConfig, engine: Engine) -> Pixels:
     return pixels
 
 
+def _lasting(name: str) -> str:
+    """A path that means the same wherever the run is resumed from; a built-in name as it is."""
+    return str(Path(name).resolve()) if Path(name).exists() else name
+
+
 def _train(task: Task, run: Run, settings: Settings, engine: Engine, command: str) -> bool:
-    finished = train(task, run, settings.loop, engine)
+    loop = settings.loop
+    if engine.is_first:
+        _say(
+            f"{loop.steps} steps of {task.num_examples} examples on {engine.device.type}, in {run.folder}; "
+            f"figures every {loop.log_every} steps, held-out pictures every {loop.validate_every}"
+        )
+    finished = train(task, run, loop, engine)
     if engine.is_first:
         if finished:
             _say(f"done: the best model is {run.folder / 'best'}")
@@ -148,5 +160,11 @@ def _open_run(settings: Settings, inputs: dict[str, str], out: Path, resume: boo
                 f"{out} was started with other settings under {part}; a run keeps those to its end",
                 hint="start another:  --out runs/another",
             )
+    done = run.last_step() or 0
+    if done >= settings.loop.steps:
+        raise RunError(
+            f"{out} is finished: it has done {done} steps of {settings.loop.steps}",
+            hint=f"train longer:  --resume {out} --loop.steps {2 * done}",
+        )
     run.update_config(config)
     return run

@@ -39,7 +39,14 @@ def test_both_stages_train_and_resume_on_two_processes(torchrun, pictures, tmp_p
         "3",
     ]
     small = ["--preset", "tiny", "--images.size", "16", "--optim.batch", "4", "--engine.device", "cpu"]
-    codec = ["--loss.adversarial-start", "0", "--codec.quantizer.recycle-after", "2"]
+    codec = [
+        "--loss.adversarial",
+        "hinge",
+        "--loss.adversarial-start",
+        "0",
+        "--codec.quantizer.recycle-after",
+        "2",
+    ]
     torchrun("train", "codec", pictures, *small, *codec, *steps)
     torchrun("train", "codec", "--resume", "runs/codec", "--loop.steps", "8")
     run = Run.open(tmp_path / "runs/codec")

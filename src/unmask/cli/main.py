@@ -66,10 +66,11 @@ def _dispatch(argv: list[str]) -> None:
 def _unknown(argv: list[str]) -> str:
     import difflib
 
-    typed = " ".join(word for word in argv[:2] if not word.startswith("-")) or argv[0]
-    near = [name for name in COMMANDS if name.startswith(f"{typed} ")] or difflib.get_close_matches(
-        typed, COMMANDS, n=1, cutoff=0.5
-    )
+    for typed in (" ".join(argv[:2]), argv[0]):  # train codex; smaple MODEL
+        near = difflib.get_close_matches(typed, COMMANDS, n=1, cutoff=0.7)
+        near = near or [name for name in COMMANDS if name.startswith(f"{typed} ")]
+        if near:
+            break
     meant = "  or  ".join(f"unmask {name}" for name in near)
     suggestion = f"did you mean:  {meant}" if near else "see what there is:  unmask --help"
     return f"there is no command {typed!r}\n  {suggestion}"

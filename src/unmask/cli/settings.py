@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import yaml
 
 from unmask.config import merge, read_changes, to_json
+from unmask.errors import ConfigError, RunError
 
 T = TypeVar("T")
 
@@ -36,24 +37,31 @@ class Start(Generic[T]):
     """The configuration of the run to resume; empty for a new one."""
 
 
-def starting_point(argv: list[str], preset: Callable[[str], T]) -> Start[T]:
+def starting_point(argv: list[str], preset: Callable[[str], T], stage: str) -> Start[T]:
     """A preset with the changes of a ``--config`` file, or what a run to ``--resume`` was started with."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--preset", default=Origin.preset)
+    parser.add_argument("--preset")
     parser.add_argument("--config", type=Path)
     parser.add_argument("--resume", type=Path)
     given, _ = parser.parse_known_args(argv)
-    run = _run_config(given.resume) if given.resume else {}
-    settings = merge(preset(given.preset), run.get("settings", {}))
+    if given.resume and given.preset:
+        raise ConfigError("a run that goes on keeps its own settings; --preset is for new ones")
+    run = _run_config(given.resume, stage) if given.resume else {}
+    settings = merge(preset(given.preset or Origin.preset), run.get("settings", {}))
     if given.config:
         settings = merge(settings, read_changes(given.config))
     return Start(settings, run)
 
 
-def _run_config(folder: Path) -> dict[str, Any]:
+def _run_config(folder: Path, stage: str) -> dict[str, Any]:
+    """The configuration of a run, which must be of this stage, codec or prior."""
     from unmask.runs import Run
 
-    return Run.open(folder).config
+    config = Run.open(folder).config
+    if stage not in config["settings"]:
+        other = "prior" if stage == "codec" else "codec"
+        raise RunError(f"{folder} trains a {other}", hint=f"unmask train {other} --resume {folder}")
+    return config
 
 
 def print_settings(settings: object) -> None:

@@ -33,7 +33,7 @@ class Arguments(Origin):
 
 def main(argv: list[str]) -> None:
     """Parse the settings and train."""
-    start = starting_point(argv, codec_preset)
+    start = starting_point(argv, codec_preset, "codec")
     default = Arguments(data=start.run.get("data", tyro.MISSING), settings=start.settings)
     arguments = tyro.cli(Arguments, args=argv, default=default, prog="unmask train codec", description=HELP)
     if arguments.print_config:

@@ -35,7 +35,7 @@ class Arguments(Origin):
 
 def main(argv: list[str]) -> None:
     """Parse the settings and train."""
-    start = starting_point(argv, prior_preset)
+    start = starting_point(argv, prior_preset, "prior")
     default = Arguments(
         codec=start.run.get("codec", tyro.MISSING),
         data=start.run.get("data", tyro.MISSING),

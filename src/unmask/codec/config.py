@@ -98,6 +98,7 @@ class LossConfig:
     perceptual: Literal["vgg", "alex", "off"] = "vgg"
     """Network of the LPIPS distance (unmask weights get lpips-vgg). off: L1 alone."""
     perceptual_weight: float = 1.0
+    """Weight of that distance beside L1."""
     adversarial: Literal["hinge", "logistic", "off"] = "hinge"
     """hinge: what the authors ran. logistic: what the paper writes."""
     adversarial_start: int = 30_001
@@ -107,4 +108,6 @@ class LossConfig:
     augment: bool = True
     """Differentiable augmentation of everything the discriminator sees (an ablation of the paper)."""
     discriminator_width: int = 64
+    """Channels of the discriminator's first layer; later ones have up to eight times as many."""
     discriminator_layers: int = 3
+    """Its depth, and so the size of the patches that it judges."""

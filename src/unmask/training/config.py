@@ -13,7 +13,7 @@ class OptimConfig:
     """How weights move: Adam, a running average of the weights, batches."""
 
     lr: float = 1.8e-5
-    """The paper's 4.5e-6 a picture, times a batch of 4."""
+    """Learning rate. The paper's: for codecs 4.5e-6 times the batch, for priors 1e-4 or 2e-4."""
     beta1: float = 0.9
     beta2: float = 0.999
     batch: int = 4
@@ -43,9 +43,13 @@ class LoopConfig:
     """How long to train, and how often to look up from it."""
 
     steps: int = 2_200_000
+    """Steps in all."""
     seed: int = 0
+    """Settles the weights at the start, the order of the pictures and every draw."""
     log_every: int = 100
+    """Steps between lines of figures."""
     validate_every: int = 5_000
+    """Steps between looks at the held-out pictures, by which the best model is chosen."""
     save_every: int = 2_500
     """Steps between checkpoints; a run that is killed loses no more than this."""
     keep: int = 2
@@ -63,6 +67,7 @@ class EngineConfig:
     """Where to compute. Several processes: start the same command under torchrun."""
 
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    """auto: a GPU if there is one."""
     precision: Literal["auto", "32", "bf16"] = "auto"
     """auto: bfloat16 where the device gains from it (recent GPUs), float32 elsewhere."""
     threads: int = 0

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from unmask.bundle import Bundle
 from unmask.errors import TrainingError
+from unmask.memory import release_memory
 from unmask.runs import Run
 from unmask.training.config import LoopConfig
 from unmask.training.engine import Engine
@@ -73,8 +74,9 @@ def train(task: Task, run: Run, config: LoopConfig, engine: Engine) -> bool:
                 _log(run, engine, done, figures, "train")
                 window.clear()
                 progress.show(figures)
+                release_memory()
             if done % config.validate_every == 0 or ending:
-                _validate(task, run, engine, done, best)
+                progress.note(_validate(task, run, engine, done, best))
                 ending = ending or best.is_stale(done, config)
             if done % config.save_every == 0 or ending or stopping:
                 _save(task, run, engine, done, config.keep, window, best)
@@ -168,7 +170,8 @@ def _save(task: Task, run: Run, engine: Engine, step: int, keep: int, window: Wi
     engine.barrier()
 
 
-def _validate(task: Task, run: Run, engine: Engine, step: int, best: Best) -> None:
+def _validate(task: Task, run: Run, engine: Engine, step: int, best: Best) -> str:
+    """Measure on held-out data, keep pictures and a new best; return a line that says how it went."""
     figures = task.validate()
     _log(run, engine, step, figures, "validation")
     # Without held-out pictures there is nothing to choose by, and the latest is the best.
@@ -179,6 +182,8 @@ def _validate(task: Task, run: Run, engine: Engine, step: int, best: Best) -> No
         if improved:
             run.save_bundle("best", task.bundle(step, figures))
     engine.barrier()
+    shown = "  ".join(f"{name} {value:.4g}" for name, value in figures.items()) or "nothing is held out"
+    return f"validation at step {step}: {shown}{'  (best so far)' if improved else ''}"
 
 
 def _log(run: Run, engine: Engine, step: int, figures: dict[str, float], kind: str) -> None:

@@ -1,6 +1,7 @@
 """What a person watches while weights get better: a bar in a terminal, lines in a file."""
 
 import sys
+from datetime import timedelta
 from types import TracebackType
 
 from rich.console import Console
@@ -52,7 +53,13 @@ class Progress:
         self._bar.update(self._task, figures=text)
         if self._visible and not self._terminal:
             bar = self._bar.tasks[0]
+            left = f"{timedelta(seconds=round(bar.time_remaining))} left" if bar.time_remaining else ""
+            done = f"step {bar.completed:.0f}/{bar.total:.0f}"
             print(
-                f"step {bar.completed:.0f}/{bar.total:.0f}  {bar.fields['speed']}  {text}",
-                file=sys.stderr,
+                "  ".join(part for part in (done, bar.fields["speed"], left, text) if part), file=sys.stderr
             )
+
+    def note(self, text: str) -> None:
+        """Put a line above the bar, where it stays."""
+        if self._visible:
+            self._bar.console.print(text, soft_wrap=True, highlight=False, markup=False)
