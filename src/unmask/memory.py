@@ -16,7 +16,7 @@ def kept_memory() -> Iterator[None]:
     """Within the block the C library keeps large freed blocks for the next use instead of returning them.
 
     Activations of tens of megabytes are freed and wanted again all the time; each time the system has to hand
-    out cleared pages anew. Keeping them makes the codec's convolutions about a fifth faster
+    out cleared pages anew. Keeping them makes encoding and decoding about a fifth faster
     (benchmarks/codec.py). It suits work whose tensors always have the same sizes: where they vary, memory
     breaks into pieces that fit nothing. Only glibc has this switch; elsewhere nothing happens.
     """

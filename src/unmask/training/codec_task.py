@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from unmask.bundle import Bundle, Part
 from unmask.codec.augment import augment
 from unmask.codec.autoencoder import Autoencoder
-from unmask.codec.blocks import channels_last
 from unmask.codec.config import CodecConfig, LossConfig
 from unmask.codec.discriminator import Discriminator
 from unmask.codec.losses import adaptive_weight, discriminator_loss, generator_loss, usage
@@ -56,8 +55,6 @@ class CodecTask:
         self._validation, self._about = validation, dict(about)
         self._shown = validation if len(validation) else train
         self._perceptual = perceptual.to(engine.device) if perceptual else None
-        if self._perceptual:
-            channels_last(self._perceptual)
         self._inception = inception.to(engine.device) if inception else None
         self.num_examples = optim.batch * optim.accumulate * engine.world
         self._batches = Batches(
