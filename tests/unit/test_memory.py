@@ -28,3 +28,26 @@ def page_faults(block: str) -> list[int]:
 def test_freed_memory_is_used_again_instead_of_asked_for_anew():
     kept, returned = page_faults("kept_memory()"), page_faults("nullcontext()")
     assert sum(kept[30:]) < sum(returned[30:]) / 4, (kept, returned)
+
+
+COUNT_RESIDENT = """
+import resource, torch
+from pathlib import Path
+from unmask.memory import kept_memory, release_memory
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+with kept_memory():
+    blocks = [torch.ones(2**20, dtype=torch.uint8) for _ in range(200)]
+    del blocks[::2]  # every other one, so that no gap is at the end
+    before = resident()
+    release_memory()
+    print(before - resident())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only glibc has the switch")
+def test_gaps_between_tensors_are_given_back():
+    code = subprocess.run([sys.executable, "-c", COUNT_RESIDENT], check=True, capture_output=True, text=True)
+    assert int(code.stdout) > 80 * 2**20, "of 100 MB in gaps"
