@@ -54,26 +54,43 @@ def score_codes(
     """Score pictures number ``first``, ``first + 1``, … of a set, given their (B, N) codes.
 
     The bound is that of the chain of ``num_steps`` steps, or of its limit with None. A picture takes
-    ``num_draws`` passes, mask counts spread evenly over 1..N, masks in opposite pairs; the causal twin takes
-    one, and is exact.
+    ``num_draws`` passes; the causal twin takes one, and is exact.
+
+    Two passes whose masks are each other's complement tell what every code costs when half are known. The
+    others have mask counts spread evenly over 1..N, masks in opposite pairs, and measure how much more or
+    less the codes that they mask cost than in those two: which codes happen to be masked then matters little.
+    The mean over masks of what is subtracted is known, so the estimate stays unbiased.
     """
     B, N = codes.shape
     if prior.causal:
         everything = torch.ones_like(codes, dtype=torch.bool)
         nats = code_costs(prior, codes, everything).double().sum(1)
-        return Score(nats, torch.full((B, 1), N), (nats / N)[:, None])
-    counts, masks = zip(*(_masks(N, num_draws, seed, first + i) for i in range(B)), strict=True)
-    n, masked = torch.stack(counts), torch.stack(masks).to(codes.device)  # (B, P), (B, P, N)
-    sums = torch.stack([code_costs(prior, codes, m).double().sum(1) for m in masked.unbind(1)], dim=1)
-    costs = sums.cpu() / n
+        return Score(nats.cpu(), torch.full((B, 1), N), (nats / N)[:, None].cpu())
+    num_free = max(num_draws - 2, 1)
+    drawn = [_masks(N, num_free, seed, first + i) for i in range(B)]
+    half, n, masked = (torch.stack(part) for part in zip(*drawn, strict=True))  # (B, N), (B, P), (B, P, N)
+    sides = [code_costs(prior, codes, side.to(codes.device)).double().cpu() for side in (half, ~half)]
+    usual = sides[0] + sides[1]  # (B, N)
+    differences = [
+        _mean_where(code_costs(prior, codes, mask.to(codes.device)).double().cpu() - usual, mask)
+        for mask in masked.unbind(1)
+    ]
+    costs = torch.stack(differences, dim=1) + usual.mean(1, keepdim=True)  # (B, P)
     weights = count_weights(N, num_steps)[n]
     return Score((N * weights * costs).mean(1), n, costs)
 
 
-def _masks(num_codes: int, num_draws: int, seed: int, picture: int) -> tuple[Tensor, Tensor]:
+def _mean_where(costs: Tensor, mask: Tensor) -> Tensor:
+    """(B, N) costs to the (B,) means over the positions of a mask."""
+    return (costs * mask).sum(1) / mask.sum(1)
+
+
+def _masks(num_codes: int, num_draws: int, seed: int, picture: int) -> tuple[Tensor, Tensor, Tensor]:
+    """A half of the positions, and the mask counts and masks of the free draws."""
     rng = generator(seed, "score", picture)
+    half = torch.rand(num_codes, generator=rng).argsort().argsort() < (num_codes + 1) // 2
     counts = stratified_counts(1, num_draws, num_codes, rng=rng)
-    return counts[0], antithetic_masks(counts, num_codes, rng=rng)[0]
+    return half, counts[0], antithetic_masks(counts, num_codes, rng=rng)[0]
 
 
 def join(scores: Iterable[Score]) -> Score:

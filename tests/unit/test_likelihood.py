@@ -1,8 +1,10 @@
+import itertools
 import math
 
 import pytest
 import torch
 
+from unmask.diffusion.process import bound_from_curve
 from unmask.likelihood import bits_per_code, code_costs, cost_curve, join, score_codes
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
@@ -59,6 +61,25 @@ def test_knowing_nothing_costs_log_k(codes, num_steps):
     mean, error = bits_per_code(score, N)
     assert mean == pytest.approx(math.log2(K), abs=4 * error + 1e-6)
     assert error < 0.02
+
+
+@pytest.mark.parametrize("num_steps", [3, None])
+def test_the_estimate_is_unbiased_for_the_enumerated_bound(num_steps):
+    """All masks of a 2×2 picture give the exact bound; 4,000 estimates agree with it on average."""
+    config = PriorConfig(width=16, depth=2, heads=2)
+    prior = Transformer(config, 3, (2, 2), generator(4))
+    torch.nn.init.normal_(prior.positions, generator=generator(5))
+    picture = torch.tensor([[0, 2, 1, 1]])
+    masks = torch.tensor(list(itertools.product([False, True], repeat=4)))[1:]
+    with torch.no_grad():
+        costs = code_costs(prior, picture.expand(15, -1), masks).sum(1).double() / masks.sum(1)
+    curve = torch.stack([costs[masks.sum(1) == n].mean() for n in range(1, 5)])
+    exact = bound_from_curve(curve, num_steps)
+
+    score = score_codes(prior, picture.expand(4000, -1), 0, num_draws=4, num_steps=num_steps)
+    standard_error = score.nats.std() / math.sqrt(4000)
+    assert abs(score.nats.mean() - exact) < 4 * standard_error
+    assert standard_error < 0.01 * exact
 
 
 def test_the_curve_has_the_mean_cost_by_share_masked(codes):
