@@ -48,7 +48,7 @@ def test_a_trained_prior_comes_within_five_percent_of_the_entropy(chains, kind, 
         PriorConfig(kind=kind, width=32, depth=2, heads=4, init="gpt2"),
         DiffusionConfig(steps=10_000, loss=loss, stratified=True, validation_draws=9),
         OptimConfig(lr=3e-3, batch=128, warmup=20, cooldown=200, ema_decay=0.9, ema_every=1),
-        LoopConfig(steps=500),
+        LoopConfig(steps=800),
         Engine(EngineConfig(device="cpu", threads=1)),
         chains,
         codec=Part({}, {}),
@@ -56,7 +56,7 @@ def test_a_trained_prior_comes_within_five_percent_of_the_entropy(chains, kind, 
         about={},
     )
     before = task.validate()["bits"]
-    for step in range(500):
+    for step in range(800):
         task.step(step)
     after = task.validate()
     assert before > 1.5 * ENTROPY
