@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unmask.diffusion.process import antithetic_masks, count_weights, stratified_counts
+from unmask.diffusion.process import antithetic_masks, count_shares, count_weights, stratified_counts
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
 
@@ -57,9 +57,9 @@ def score_codes(
     ``num_draws`` passes; the causal twin takes one, and is exact.
 
     Two passes whose masks are each other's complement tell what every code costs when half are known. The
-    others have mask counts spread evenly over 1..N, masks in opposite pairs, and measure how much more or
-    less the codes that they mask cost than in those two: which codes happen to be masked then matters little.
-    The mean over masks of what is subtracted is known, so the estimate stays unbiased.
+    others have mask counts spread over 1..N by ``count_shares``, masks in opposite pairs, and measure how
+    much more or less the codes that they mask cost than in those two: which codes happen to be masked then
+    matters little. The mean over masks of what is subtracted is known, so the estimate stays unbiased.
     """
     B, N = codes.shape
     if prior.causal:
@@ -71,13 +71,17 @@ def score_codes(
     half, n, masked = (torch.stack(part) for part in zip(*drawn, strict=True))  # (B, N), (B, P), (B, P, N)
     sides = [code_costs(prior, codes, side.to(codes.device)).double().cpu() for side in (half, ~half)]
     usual = sides[0] + sides[1]  # (B, N)
-    differences = [
-        _mean_where(code_costs(prior, codes, mask.to(codes.device)).double().cpu() - usual, mask)
-        for mask in masked.unbind(1)
-    ]
-    costs = torch.stack(differences, dim=1) + usual.mean(1, keepdim=True)  # (B, P)
-    weights = count_weights(N, num_steps)[n]
-    return Score((N * weights * costs).mean(1), n, costs)
+    differences = torch.stack(
+        [
+            _mean_where(code_costs(prior, codes, mask.to(codes.device)).double().cpu() - usual, mask)
+            for mask in masked.unbind(1)
+        ],
+        dim=1,
+    )  # (B, P)
+    weights = (count_weights(N, num_steps) / count_shares(N))[n]
+    # The weights of all counts add up to N, so what is subtracted comes back as the plain sum.
+    nats = usual.sum(1) + (weights * differences).mean(1)
+    return Score(nats, n, differences + usual.mean(1, keepdim=True))
 
 
 def _mean_where(costs: Tensor, mask: Tensor) -> Tensor:
@@ -89,7 +93,7 @@ def _masks(num_codes: int, num_draws: int, seed: int, picture: int) -> tuple[Ten
     """A half of the positions, and the mask counts and masks of the free draws."""
     rng = generator(seed, "score", picture)
     half = torch.rand(num_codes, generator=rng).argsort().argsort() < (num_codes + 1) // 2
-    counts = stratified_counts(1, num_draws, num_codes, rng=rng)
+    counts = stratified_counts(count_shares(num_codes), 1, num_draws, rng=rng)
     return half, counts[0], antithetic_masks(counts, num_codes, rng=rng)[0]
 
 

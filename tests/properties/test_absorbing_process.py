@@ -11,6 +11,7 @@ from unmask.diffusion.process import (
     absorb_exactly,
     antithetic_masks,
     bound_from_curve,
+    count_shares,
     count_weights,
     draw_times,
     loss,
@@ -161,14 +162,25 @@ def test_stratified_times_are_uniform_and_spread(rng):
     assert shares == pytest.approx([1 / 20] * 20, abs=4 * math.sqrt(0.05 * 0.95 / 4000))
 
 
+def test_stratified_counts_follow_their_shares(rng):
+    shares = count_shares(6)
+    assert shares[0] == 0
+    assert shares.sum() == pytest.approx(1)
+    counts = stratified_counts(shares, 20_000, 3, rng=rng)
+    seen = torch.bincount(counts.flatten(), minlength=7) / counts.numel()
+    assert seen == pytest.approx(shares.tolist(), abs=0.01)
+    assert (counts.sort(1).values == counts).all(), "one count from each third, in order"
+
+
 @pytest.mark.parametrize("num_draws", [1, 2, 3, 4, 8])
 def test_the_stratified_antithetic_estimate_is_unbiased(table, x0, num_draws, rng):
     rounds = 40_000
-    counts = stratified_counts(rounds, num_draws, N, rng=rng)
+    shares = count_shares(N)
+    counts = stratified_counts(shares, rounds, num_draws, rng=rng)
     masked = antithetic_masks(counts, N, rng=rng)
     assert torch.equal(masked.sum(2), counts)
     xt = torch.where(masked, MASK, x0).flatten(0, 1)
     costs = table.costs(x0.expand(len(xt), -1), xt).sum(1).view(rounds, num_draws)
-    estimates = N * (costs / counts).mean(1)
+    estimates = (costs / counts / shares[counts]).mean(1)
     standard_error = estimates.std() / math.sqrt(rounds)
     assert abs(estimates.mean() - bound_from_curve(exact_curve(table, x0), None)) < 4 * standard_error

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from unmask.diffusion.process import bound_from_curve
-from unmask.likelihood import bits_per_code, code_costs, cost_curve, join, score_codes
+from unmask.likelihood import code_costs, cost_curve, join, score_codes
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
@@ -54,13 +54,10 @@ def test_the_twin_is_exact(codes):
 
 @pytest.mark.parametrize("num_steps", [4, 64, None])
 def test_knowing_nothing_costs_log_k(codes, num_steps):
-    """Uniform logits cost log K in every draw; only the weights of finite chains spread the estimate."""
     prior = prior_of("absorbing")
     torch.nn.init.zeros_(prior.head.weight)
-    score = score_codes(prior, codes, 0, num_draws=512, num_steps=num_steps)
-    mean, error = bits_per_code(score, N)
-    assert mean == pytest.approx(math.log2(K), abs=4 * error + 1e-6)
-    assert error < 0.02
+    score = score_codes(prior, codes, 0, num_draws=4, num_steps=num_steps)
+    assert score.nats == pytest.approx([N * math.log(K)] * len(codes))
 
 
 @pytest.mark.parametrize("num_steps", [3, None])
@@ -88,4 +85,5 @@ def test_the_curve_has_the_mean_cost_by_share_masked(codes):
     assert curve["ratio"] == pytest.approx([n / N for n in range(1, N + 1)])
     for n, nats in enumerate(curve["nats"], start=1):
         assert nats == pytest.approx(score.costs[score.counts == n].mean().item())
-    assert sum(curve["nats"]) == pytest.approx(score.nats.mean().item(), rel=1e-6)
+    # Parts of equal share do not end at whole counts: both are estimates of one bound, not one sum.
+    assert sum(curve["nats"]) == pytest.approx(score.nats.mean().item(), rel=1e-4)

@@ -76,16 +76,27 @@ def bound_from_curve(curve: Tensor, num_steps: int | None) -> Tensor:
     return (curve * weights).sum(-1)
 
 
-def stratified_counts(batch: int, num_draws: int, num_codes: int, *, rng: torch.Generator) -> Tensor:
-    """(B, num_draws) mask counts in 1..N, one from each of ``num_draws`` equal parts of that range.
+def count_shares(num_codes: int) -> Tensor:
+    """(N + 1,) shares of its passes that an estimate of the bound spends on each mask count: the arcsine law.
 
-    Each row's mean over its draws of any function of the count is unbiased for the mean over 1..N.
+    A few masked codes are a small sample, and when nearly all are masked the cost changes fastest with their
+    number. Both ends are worth more looks than the middle.
+    """
+    n = torch.arange(num_codes + 1, dtype=torch.float64)
+    shares = (n * (num_codes + 1 - n)).rsqrt().masked_fill(n == 0, 0)
+    return shares / shares.sum()
+
+
+def stratified_counts(shares: Tensor, batch: int, num_draws: int, *, rng: torch.Generator) -> Tensor:
+    """(B, num_draws) mask counts, one from each of ``num_draws`` parts of equal share.
+
+    Each row's mean over its draws of any function of the count is unbiased for its mean under the shares.
     """
     parts = torch.arange(num_draws, device=rng.device)
-    u = (
-        parts + torch.rand(batch, num_draws, generator=rng, device=rng.device, dtype=torch.float64)
-    ) / num_draws
-    return (u * num_codes).long().clamp(max=num_codes - 1) + 1
+    u = torch.rand(batch, num_draws, generator=rng, device=rng.device, dtype=torch.float64)
+    return torch.searchsorted(shares.cumsum(0), (parts + u) / num_draws, right=True).clamp(
+        max=len(shares) - 1
+    )
 
 
 def antithetic_masks(counts: Tensor, num_codes: int, *, rng: torch.Generator) -> Tensor:
