@@ -262,11 +262,7 @@ class Pipeline:
         of the training are a ``canvas``, with its ``stride`` and ``windows``. Without ``steps`` the chain has
         as many as there are codes to draw.
         """
-        picture = develop(image, "white")
-        self._check_size(picture.size)
-        factor, selected = self.codec.config.factor, selection(mask, picture.size)
-        seam = factor // 2 if seam is None else seam
-        patch = cut(np.asarray(picture), selected, factor=factor, window=self.prior.grid, seam=seam)
+        patch = self.patch(image, mask, seam)
         denoise = self._canvas(patch.grid, stride, windows, seed)
         drawn = refill(
             denoise,
@@ -281,6 +277,14 @@ class Pipeline:
         best_first = drawn.log_p.argsort(descending=True, stable=True)
         grids = drawn.codes[best_first if rank else slice(None)].view(count, 1, *patch.grid)
         return [patch.paste(self.codec.decode(codes)[0]) for codes in grids]
+
+    def patch(self, image: Image.Image, mask: Image.Image | Box, seam: int | None = None) -> Patch:
+        """What ``inpaint`` looks at of a picture: its grid is that of the codes which ``on_step`` sees."""
+        picture = develop(image, "white")
+        self._check_size(picture.size)
+        factor, selected = self.codec.config.factor, selection(mask, picture.size)
+        seam = factor // 2 if seam is None else seam
+        return cut(np.asarray(picture), selected, factor=factor, window=self.prior.grid, seam=seam)
 
     def extend(
         self,
