@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 
 from unmask.errors import DataError
+from unmask.metrics.distances import chunks
+from unmask.metrics.estimate import REPLICATES, Estimate, check, estimate, halves
 
 
 class Moments:
@@ -80,3 +82,30 @@ def _root(covariance: Tensor) -> Tensor:
     significant = values > values.abs().max() * len(values) * torch.finfo(values.dtype).eps
     root: Tensor = vectors[:, significant] * values[significant].sqrt()
     return root
+
+
+def fid(real: Tensor, fake: Tensor, *, replicates: int = REPLICATES, seed: int = 0) -> Estimate:
+    """FID of (n, D) real and (m, D) sampled features, which may lie on the disk, memory-mapped."""
+    check(real, fake, 2, "a covariance takes 2 or more")
+    reference = moments_of(real)
+    values = [frechet_distance(reference, moments_of(fake))]
+    parts = halves(len(fake), replicates, seed).T[1:]
+    root = _root(reference.covariance()) if len(parts) else torch.empty(0)
+    values += [_quickly(reference, root, moments_of(fake, half.nonzero().flatten())) for half in parts]
+    return estimate(torch.tensor(values, dtype=torch.float64))
+
+
+def moments_of(features: Tensor, rows: Tensor | None = None) -> Moments:
+    """Moments of features, or of some of their rows."""
+    moments = Moments()
+    for part in chunks(len(features if rows is None else rows)):
+        moments.update(features[part if rows is None else rows[part]])
+    return moments
+
+
+def _quickly(a: Moments, root_a: Tensor, b: Moments) -> float:
+    """The distance with half its digits, which a standard error does not miss, in a fraction of the time."""
+    cov_b = b.covariance()
+    values = torch.linalg.eigvalsh(root_a.T @ cov_b @ root_a).clamp(min=0)
+    traces = a.covariance().trace() + cov_b.trace() - 2 * values.sqrt().sum()
+    return float((a.mean - b.mean).square().sum() + traces)

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import scipy.linalg
 import torch
-from einops import rearrange
 
 from unmask.errors import DataError
-from unmask.metrics.fid import Moments, frechet_distance
-from unmask.metrics.inception import Inception
+from unmask.metrics import distances
+from unmask.metrics.fid import Moments, fid, frechet_distance
 
 
 def moments_of(features: torch.Tensor, batch: int = 64) -> Moments:
@@ -33,14 +32,10 @@ def textbook(a: torch.Tensor, b: torch.Tensor) -> float:
     return float(((mean_a - mean_b) ** 2).sum() + np.trace(cov_a + cov_b - 2 * root))
 
 
-@pytest.fixture(scope="module")
-def crops(fetched, photographs) -> tuple[torch.Tensor, torch.Tensor]:
-    """Features of 12 crops of an astronaut and a cat, and of 12 crops of a cup and a rocket, in float64."""
-    fetched("inception")
-    pictures = photographs.unfold(2, 128, 64).unfold(3, 128, 128)  # (4, 3, 3, 2, 128, 128)
-    pictures = rearrange(pictures, "(two four) C i j H W -> two (four i j) C H W", two=2)
-    network = Inception()
-    return network(pictures[0]).double(), network(pictures[1]).double()
+@pytest.fixture
+def crops(photograph_features) -> tuple[torch.Tensor, torch.Tensor]:
+    astronaut_cat, cup_rocket = photograph_features
+    return astronaut_cat.double(), cup_rocket.double()
 
 
 def test_moments_are_numpys(rng):
@@ -100,6 +95,28 @@ def test_all_2048_real_features_give_a_distance_that_their_mean_and_spread_bound
     a, b = (moments_of(features) for features in crops)
     means = (a.mean - b.mean).square().sum().item()
     assert means < frechet_distance(a, b) < means + (a.covariance() + b.covariance()).trace().item()
+
+
+def test_real_pictures_have_the_fid_of_torchmetrics(crops, oracle):
+    fewer = [features[:, ::16] for features in crops]  # theirs needs more pictures than features for digits
+    given = torch.nn.Identity()
+    given.num_features = fewer[0].shape[1]
+    metric = oracle("torchmetrics.image.fid").FrechetInceptionDistance(feature=given)
+    metric.set_dtype(torch.float64)
+    for features, real in zip(fewer, (True, False), strict=True):
+        metric.update(features, real=real)
+    assert fid(*fewer).value == pytest.approx(metric.compute().item(), rel=1e-4)
+
+
+def test_it_streams_and_stays_the_same_in_any_batch(crops, monkeypatch):
+    whole = fid(*crops, replicates=2)
+    monkeypatch.setattr(distances, "CHUNK", 5)
+    assert fid(*crops, replicates=2) == pytest.approx(whole, rel=1e-6)
+
+
+def test_one_picture_has_no_fid():
+    with pytest.raises(DataError, match="1 samples are too few: a covariance takes 2 or more"):
+        fid(torch.zeros(5, 3), torch.zeros(1, 3))
 
 
 def test_fewer_than_two_pictures_are_refused_in_a_sentence():

@@ -1,0 +1,47 @@
+"""Kernel Inception distance (Bińkowski et al. 2018): the squared MMD of features under a cubic kernel.
+
+It is unbiased, unlike FID, so that sets of different sizes compare. Usual implementations average it over a
+hundred random subsets of a thousand pictures; here it is taken over all pairs at once, which estimates the
+same number without the noise of choosing subsets.
+"""
+
+import torch
+from torch import Tensor
+
+from unmask.metrics.distances import chunks
+from unmask.metrics.estimate import REPLICATES, Estimate, check, estimate, halves
+
+
+def kid(real: Tensor, fake: Tensor, *, replicates: int = REPLICATES, seed: int = 0) -> Estimate:
+    """KID of (n, D) real and (m, D) sampled features."""
+    check(real, fake, 2, "KID compares pairs of them")
+    weights = halves(len(fake), replicates, seed)
+    once = torch.ones(len(real), 1, dtype=torch.float64)
+    across = _weighted(real, fake, once, weights) / (len(real) * weights.sum(0))
+    return estimate(_mean_of_pairs(real, once) + _mean_of_pairs(fake, weights) - 2 * across)
+
+
+def _mean_of_pairs(features: Tensor, weights: Tensor) -> Tensor:
+    """(R,) means of the kernel over pairs of different pictures, which makes the estimate unbiased."""
+    alone = torch.cat([_kernel_of_self(features[rows]) for rows in chunks(len(features))])
+    all_pairs = _weighted(features, features, weights, weights) - alone @ weights.square()
+    return all_pairs / (weights.sum(0).square() - weights.square().sum(0))
+
+
+def _weighted(a: Tensor, b: Tensor, weights_a: Tensor, weights_b: Tensor) -> Tensor:
+    """(R,) sums of the kernel over all pairs, with the weights of each replicate."""
+    total = torch.zeros(weights_b.shape[1], dtype=torch.float64)
+    for rows in chunks(len(a)):
+        for columns in chunks(len(b)):
+            kernel = _kernel(a[rows].double() @ b[columns].double().T, a.shape[1])
+            total += (weights_a[rows] * (kernel @ weights_b[columns])).sum(0)
+    return total
+
+
+def _kernel_of_self(features: Tensor) -> Tensor:
+    return _kernel(features.double().square().sum(1), features.shape[1])
+
+
+def _kernel(products: Tensor, dimension: int) -> Tensor:
+    """(x·y / D + 1)³."""
+    return products.div_(dimension).add_(1).pow_(3)
