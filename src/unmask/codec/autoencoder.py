@@ -89,30 +89,37 @@ def encoder_layers(config: CodecConfig) -> list[nn.Module]:
     for level, width in enumerate(widths):
         if level:
             layers.append(Down(channels))
-        layers += _level(config, channels, width, factor=2**level)
+        layers += _level(config, channels, width, factor=2**level, blocks=config.blocks)
         channels = width
     layers += _middle(channels, config.groups)
-    # No activation between the last normalisation and convolution: as the authors trained it.
-    return [*layers, norm(channels, config.groups), nn.Conv2d(channels, config.code_width, 3, padding=1)]
+    layers += _last(config, channels, config.code_width)
+    return [*layers, nn.Conv2d(config.code_width, config.code_width, 1)] if _taming(config) else layers
 
 
 def decoder_layers(config: CodecConfig) -> list[nn.Module]:
     """The encoder's mirror: from ``code_width`` channels on the grid to 3 channels at full size."""
     widths = [config.width * multiplier for multiplier in config.multipliers]
     channels = widths[-1]
-    layers: list[nn.Module] = [nn.Conv2d(config.code_width, channels, 3, padding=1)]
-    layers += _middle(channels, config.groups)
+    blocks = config.blocks + _taming(config)
+    layers: list[nn.Module] = [nn.Conv2d(config.code_width, config.code_width, 1)] if _taming(config) else []
+    layers += [nn.Conv2d(config.code_width, channels, 3, padding=1), *_middle(channels, config.groups)]
     for level, width in reversed(list(enumerate(widths))):
-        layers += _level(config, channels, width, factor=2**level)
+        layers += _level(config, channels, width, factor=2**level, blocks=blocks)
         channels = width
         if level:
             layers.append(Up(channels))
-    return [*layers, norm(channels, config.groups), nn.Conv2d(channels, 3, 3, padding=1)]
+    return layers + _last(config, channels, 3)
 
 
-def _level(config: CodecConfig, channels_in: int, channels: int, factor: int) -> list[nn.Module]:
+def _taming(config: CodecConfig) -> bool:
+    return config.family == "taming"
+
+
+def _level(
+    config: CodecConfig, channels_in: int, channels: int, *, factor: int, blocks: int
+) -> list[nn.Module]:
     layers: list[nn.Module] = []
-    for _ in range(config.blocks):
+    for _ in range(blocks):
         layers.append(Residual(channels_in, channels, config.groups))
         if factor in config.attention:
             layers.append(Attention(channels, config.groups))
@@ -126,3 +133,9 @@ def _middle(channels: int, groups: int) -> list[nn.Module]:
         Attention(channels, groups),
         Residual(channels, channels, groups),
     ]
+
+
+def _last(config: CodecConfig, channels_in: int, channels: int) -> list[nn.Module]:
+    """Normalisation and convolution; between them the paper's authors trained without an activation."""
+    activation = [nn.SiLU()] if _taming(config) else []
+    return [norm(channels_in, config.groups), *activation, nn.Conv2d(channels_in, channels, 3, padding=1)]

@@ -59,6 +59,9 @@ class CodecConfig:
     """Groups of every normalisation."""
     pixel_range: tuple[float, float] = (0.0, 1.0)
     """What black and white are inside the network; callers always see 0 and 1."""
+    family: Literal["paper", "taming"] = "paper"
+    """taming: as Esser et al. built it, with a block more on each level of the decoder, swish before the last
+    convolutions, and 1×1 convolutions on both sides of the quantiser."""
     quantizer: QuantizerConfig = field(default_factory=QuantizerConfig)
 
     def __post_init__(self) -> None:

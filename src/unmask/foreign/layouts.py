@@ -5,9 +5,7 @@ and AlexNet, and ``heads`` for the linear layers of LPIPS.
 """
 
 import io
-import pickle
 import re
-import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -19,13 +17,6 @@ from torch import Tensor
 from unmask.errors import WeightsError
 from unmask.foreign import pickles
 
-_DAMAGE = (  # what the readers raise on a file that is cut off, altered or of another kind
-    pickle.UnpicklingError,
-    zipfile.BadZipFile,
-    safetensors.SafetensorError,
-    *(AttributeError, EOFError, IndexError, KeyError, RuntimeError, TypeError, ValueError),
-)
-
 
 def read(file: str, content: bytes) -> dict[str, Tensor]:
     """The tensors of a weight file under our names; the ending of ``file`` says of what kind it is."""
@@ -34,7 +25,7 @@ def read(file: str, content: bytes) -> dict[str, Tensor]:
         raise WeightsError(f"{file} is of no kind that can be read ({', '.join(_READERS)})")
     try:
         return under_our_names(reader(content))
-    except _DAMAGE as error:
+    except (safetensors.SafetensorError, *pickles.DAMAGE) as error:
         raise WeightsError(f"{file} cannot be read: {error}") from error
 
 

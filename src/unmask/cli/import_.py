@@ -1,0 +1,67 @@
+"""``unmask import``: other people's models become ours."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+if TYPE_CHECKING:
+    from unmask.bundle import Bundle, Part
+
+HELP = """Make a model of other people's files, for every command that takes a MODEL.
+
+  unmask import official --vqgan vqgan_ema_2200000.th --prior absorbing_ema_2000000.th --out churches
+  unmask import taming --ckpt last.ckpt --config model.yaml --out imagenet-f16
+
+Nothing in the files is run. Every tensor in them finds its place, or the import fails and names it."""
+
+Out = Annotated[Path, tyro.conf.arg(metavar="BUNDLE")]
+
+
+def main(argv: list[str]) -> None:
+    """Run ``unmask import``."""
+    commands: dict[str, Callable[..., None]] = {"official": official, "taming": taming}
+    tyro.extras.subcommand_cli_from_dict(commands, args=argv, prog="unmask import", description=HELP)
+
+
+def official(*, vqgan: Path, prior: Path | None = None, heads: int | None = None, out: Out) -> None:
+    """The authors' files (Unleashing Transformers), plain or averaged (ema).
+
+    Args:
+        vqgan: vqgan_STEP.th or vqgan_ema_STEP.th.
+        prior: absorbing_STEP.th, autoregressive_STEP.th, or their averages. None: the codec alone.
+        heads: Heads of the prior, which no file tells. None: as many as have 64 channels each (the authors').
+        out: Folder of the model.
+    """
+    from unmask.importers.official import import_official
+
+    _keep(import_official(vqgan, prior, heads=heads), out)
+
+
+def taming(*, ckpt: Path, config: Path, codec_only: bool = False, out: Out) -> None:
+    """A VQGAN of taming-transformers and, where the checkpoint holds one, its unconditional prior.
+
+    Args:
+        ckpt: The checkpoint, such as last.ckpt.
+        config: The configuration beside it, such as model.yaml.
+        codec_only: Leave the prior out.
+        out: Folder of the model.
+    """
+    from unmask.importers.taming import import_taming
+
+    _keep(import_taming(ckpt, config, codec_only=codec_only), out)
+
+
+def _keep(model: "Bundle", out: Path) -> None:
+    from unmask import bundle
+
+    bundle.save(model, out)
+    for name, part in model.parts.items():
+        print(f"{name}: {_count(part):,} parameters, fingerprint {part.fingerprint}")
+    size = model.about["image_size"]
+    print(f"for pictures of {size}×{size} pixels, in {out}")
+
+
+def _count(part: "Part") -> int:
+    return sum(tensor.numel() for tensor in part.tensors.values())
