@@ -12,12 +12,13 @@ RANKS = [
     {"errors", "files", "memory", "rng", "tensors"},
     {"bundle", "foreign"},
     {"images", "codec", "prior", "diffusion", "runs", "weights"},
-    {"codes", "sampling", "likelihood", "metrics"},
+    {"codes", "sampling", "likelihood", "metrics", "graphs"},
     {"training"},
     {"config", "presets"},
     {"models"},
     {"importers", "pipeline", "stages"},
-    {"cli", "studio"},
+    {"studio"},
+    {"cli"},
 ]
 RANK_OF = {name: rank for rank, names in enumerate(RANKS) for name in names}
 DOORS = {SOURCE / "__init__.py", SOURCE / "__main__.py"}  # what opens the package knows its face

@@ -25,6 +25,7 @@ COMMANDS = {
     "canvas": ("unmask.cli.canvas", "draw a picture larger than those of the training"),
     "inpaint": ("unmask.cli.inpaint", "draw a part of a picture anew"),
     "extend": ("unmask.cli.extend", "draw what could lie beyond the edges of a picture"),
+    "studio": ("unmask.cli.studio", "all of this on a web page, on your own machine"),
     "import": ("unmask.cli.import_", "make a model of other people's files"),
     "weights": ("unmask.cli.weights", "third-party weights (Inception, VGG, Alex): list, fetch, verify"),
     "demo": ("unmask.cli.demo", "a tour of everything, on the built-in data"),

@@ -42,9 +42,9 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x plus what attention brings to each position."""
-        q, k, v = rearrange(self.qkv(self.norm(x)), "B (three C) h w -> three B (h w) C", three=3)
-        y = F.scaled_dot_product_attention(q, k, v)  # (B, hw, C)
-        y = rearrange(y, "B (h w) C -> B C h w", h=x.shape[2])
+        q, k, v = rearrange(self.qkv(self.norm(x)), "B (three C) h w -> three B 1 (h w) C", three=3)
+        y = F.scaled_dot_product_attention(q, k, v)  # (B, 1, hw, C): one head
+        y = rearrange(y, "B 1 (h w) C -> B C h w", h=x.shape[2])
         total: Tensor = x + self.out(y)
         return total
 

@@ -14,9 +14,9 @@ def nearest_rows(rows: Tensor, centres: Tensor) -> Tensor:
     ‖r − c‖² = ‖r‖² − 2 r·c + ‖c‖², and the first term does not change which is smallest.
     """
     half_norms = centres.square().sum(1) / 2
-    return torch.cat(
-        [torch.addmm(half_norms, part, centres.T, alpha=-1).argmin(1) for part in torch.split(rows, CHUNK)]
-    )
+    # A graph is the same for any number of rows, so it cannot loop over chunks of them.
+    parts = (rows,) if torch.compiler.is_compiling() else torch.split(rows, CHUNK)
+    return torch.cat([torch.addmm(half_norms, part, centres.T, alpha=-1).argmin(1) for part in parts])
 
 
 def kmeans(rows: Tensor, num_centres: int, rng: torch.Generator, num_rounds: int = 20) -> Tensor:

@@ -97,11 +97,12 @@ class Transformer(nn.Module):
         and the head run at wanted positions only. ``rng`` turns dropout on. The causal twin looks only at the
         codes before a position, so that MASK may stand from there on.
         """
-        x = self._embed(codes)
-        *blocks, last = self._blocks
-        for block in blocks:
-            x = self._whole(block, x, rng)
-        return self._head(self._wanted(last, x, where, rng))
+        places, real = pack(where)
+        return self._finish(self._gathered(codes, places, rng)[real], rng)
+
+    def at(self, codes: Tensor, places: Tensor) -> Tensor:
+        """(B, N) codes and (B, Q) places to (B, Q, K) logits: ``forward`` for rows of one length."""
+        return self._finish(self._gathered(codes, places, None), None)
 
     def begin(self, batch: int) -> Callable[[Tensor | None], Tensor]:
         """``extend`` for ``batch`` new sequences, remembering the keys and values of all codes so far."""
@@ -125,7 +126,7 @@ class Transformer(nn.Module):
         """(B, N) codes to (B, N, D); the causal twin's input is shifted by one, behind the start vector."""
         if self.causal:
             before = codes[:, :-1].clamp(max=self.codebook_size - 1)  # what follows a MASK is never asked for
-            x = torch.cat([self._start(len(codes)), self.tokens(before)], dim=1)
+            x = torch.cat([self._start(codes.shape[0]), self.tokens(before)], dim=1)
         else:
             x = self.tokens(codes)
         return x if self.positions is None else x + self.positions
@@ -145,18 +146,27 @@ class Transformer(nn.Module):
         x = x + dropout(y, self.config.dropout, rng)
         return x + dropout(block.perceptron(x), self.config.dropout, rng)
 
-    def _wanted(self, block: Block, x: Tensor, where: Tensor, rng: torch.Generator | None) -> Tensor:
-        """(B, N, D) through the last block to (where.sum(), D); only keys and values are computed in full."""
-        normed = block.norm1(x)
-        k, v = block.attention.keys_values(normed, self.turn)
-        places, real = pack(where)  # (B, Q)
+    def _gathered(self, codes: Tensor, places: Tensor, rng: torch.Generator | None) -> Tensor:
+        """(B, N) codes to (B, Q, D) at (B, Q) places, up to the last perceptron.
+
+        The last block's keys and values are computed in full, its queries at these places only.
+        """
+        x = self._embed(codes)
+        *blocks, last = self._blocks
+        for block in blocks:
+            x = self._whole(block, x, rng)
+        normed = last.norm1(x)
+        k, v = last.attention.keys_values(normed, self.turn)
         turn = None if self.turn is None else self.turn[places][:, None]  # (B, 1, Q, d/2)
         visible = None
         if self.causal:
-            visible = (places[:, :, None] >= torch.arange(where.shape[1], device=x.device))[:, None]
-        y = block.attention(gather(normed, places), turn, k, v, visible, causal=False)
-        x = (gather(x, places) + dropout(y, self.config.dropout, rng))[real]  # (where.sum(), D)
-        return x + dropout(block.perceptron(x), self.config.dropout, rng)
+            visible = (places[:, :, None] >= torch.arange(codes.shape[1], device=x.device))[:, None]
+        y = last.attention(gather(normed, places), turn, k, v, visible, causal=False)
+        return gather(x, places) + dropout(y, self.config.dropout, rng)
+
+    def _finish(self, x: Tensor, rng: torch.Generator | None) -> Tensor:
+        """(…, D) through the last perceptron to (…, K) logits."""
+        return self._head(x + dropout(self._blocks[-1].perceptron(x), self.config.dropout, rng))
 
     def _head(self, x: Tensor) -> Tensor:
         logits: Tensor = self.head(self.norm(x))

@@ -1,0 +1,7 @@
+"""What computes a prior's passes. Free of torch, so that ``--help`` is instant."""
+
+from typing import Literal
+
+Backend = Literal["torch", "onnx", "onnx-int8"]
+"""torch: as trained, on any device. onnx: the same numbers from onnxruntime on the CPU. onnx-int8: the same
+with weights and activations rounded to 8 bits, fastest on a CPU."""
