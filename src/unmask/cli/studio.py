@@ -1,0 +1,82 @@
+"""``unmask studio``: the model in a browser."""
+
+import socket
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Annotated
+
+import tyro
+
+from unmask.errors import ConfigError
+
+HELP = """Open a page on which the model draws, edits, extends and inspects pictures.
+
+  unmask studio                                   the built-in model, at http://127.0.0.1:8000
+  unmask studio runs/prior/best --port 8080
+  unmask studio --host 0.0.0.0                    from other machines as well, with a token
+
+Everything stays on this machine. What there is to see: docs/studio.md."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """Arguments of the command."""
+
+    model: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODEL")] = "emoji"
+    """A model with a prior, such as runs/prior/best; or the built-in one, emoji."""
+    port: int = 8000
+    """0: any that is free."""
+    host: str = "127.0.0.1"
+    """Address to listen at; unless it is this machine's own loopback, everybody has to know the token."""
+    token: str | None = None
+    """What a visitor has to know. None: on loopback nothing, elsewhere one is made up and shown."""
+
+
+def main(argv: list[str]) -> None:
+    """Serve until interrupted."""
+    arguments = tyro.cli(Arguments, args=argv, prog="unmask studio", description=HELP)
+    if missing := [name for name in ("fastapi", "uvicorn") if find_spec(name) is None]:
+        raise ConfigError(
+            f"the Studio needs {' and '.join(missing)}",
+            hint="install what it needs:  pip install 'unmask[studio]'",
+        )
+    with _listen(arguments.host, arguments.port) as door:
+        _serve(arguments, door)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket at the address, opened before anything is loaded: if it is taken, one hears of it at once."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family)
+    except (OSError, OverflowError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "ports are numbers up to 65535"
+        raise ConfigError(
+            f"the Studio cannot listen at {host}, port {port}: {reason}", hint="try another:  --port 0"
+        ) from error
+
+
+def _serve(arguments: Arguments, door: socket.socket) -> None:
+    import uvicorn
+    from rich.console import Console
+
+    from unmask.pipeline import load
+    from unmask.studio.guard import Access
+    from unmask.studio.server import create_app
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    with console.status("opening the model"):
+        access = Access.at(arguments.host, arguments.token)
+        app = create_app(load(arguments.model), arguments.model, access=access)
+    print(f"Unmask Studio: {address(arguments.host, door.getsockname()[1], access.token)}", flush=True)
+    console.print("stop it with Ctrl-C")
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1, limit_concurrency=512)
+    uvicorn.Server(config).run(sockets=[door])
+
+
+def address(host: str, port: int, token: str | None) -> str:
+    """What to type into a browser."""
+    from urllib.parse import quote
+
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}/" + (f"?token={quote(token)}" if token else "")

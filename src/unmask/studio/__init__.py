@@ -1,0 +1,1 @@
+"""The web page: a model in a browser, and its API."""

@@ -1,0 +1,218 @@
+"""``/api/v1``: requests become jobs, jobs are watched, results fetched."""
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Annotated, Any, get_args
+
+from fastapi import APIRouter, Depends, Path, Response
+from fastapi.responses import StreamingResponse
+from starlette.exceptions import HTTPException
+
+from unmask import __version__
+from unmask.pipeline import Pipeline
+from unmask.sampling.config import Order, Schedule
+from unmask.studio import limits
+from unmask.studio.jobs import Job, Jobs
+from unmask.studio.recipes import recipe_of, settings_of
+from unmask.studio.schema import (
+    Canvas,
+    Extend,
+    Inpaint,
+    JobView,
+    ModelView,
+    Problem,
+    Reconstruct,
+    Request,
+    Sample,
+    Score,
+)
+from unmask.studio.tasks import task_of
+
+BEAT_SECONDS = 10.0  # a stream says that it lives; whoever has gone is noticed
+PAUSE_SECONDS = 0.05  # between two messages of a stream
+NO_JOB = "there is no such job, or its results have been dropped"
+
+POST: dict[str, Any] = {
+    "status_code": 202,
+    "response_description": "The job, begun or in the queue",
+    "responses": {
+        411: {"model": Problem, "description": "No Content-Length"},
+        413: {"model": Problem, "description": "Too many bytes"},
+        422: {"model": Problem, "description": "Not a request that can be fulfilled"},
+        503: {"model": Problem, "description": "Busy: the queue is full"},
+    },
+}
+GET: dict[str, Any] = {
+    "response_description": "As it stands",
+    "responses": {
+        404: {"model": Problem, "description": "No such job, or dropped"},
+        422: {"model": Problem, "description": "Not a job's name"},
+    },
+}
+
+
+@dataclass(frozen=True)
+class Studio:
+    """A model, its name and its jobs."""
+
+    model: Pipeline
+    name: str
+    jobs: Jobs
+
+    def submit(self, request: Request) -> JobView:
+        """Begin a job, or put it into the queue."""
+        about = {"settings": settings_of(request), "recipe": recipe_of(request, self.name)}
+        job = Job(type(request).__name__.lower(), about)
+        self.jobs.submit(job, task_of(request, self.model))
+        return self.view(job)
+
+    def view(self, job: Job) -> JobView:
+        """A job as its owner sees it."""
+        pictures = job.outcome.pictures if job.outcome else ()
+        return JobView(
+            id=job.id,
+            kind=job.kind,
+            state=job.state,
+            ahead=self.jobs.ahead(job),
+            progress=1.0 if job.state == "done" else job.progress,
+            seconds=round(job.seconds, 3),
+            error=job.error,
+            pictures=[f"/api/v1/jobs/{job.id}/pictures/{number}" for number in range(len(pictures))],
+            figures=job.outcome.figures if job.outcome else None,
+            **job.about,
+        )
+
+    def describe(self) -> ModelView:
+        """What a client wants to know of the model."""
+        prior, codec = self.model.prior, self.model.codec
+        networks = [*prior.parameters(), *codec.parameters()]
+        known = ("data", "licence", "codec_validation", "prior_validation")
+        return ModelView(
+            name=self.name,
+            fingerprint=self.model.fingerprint,
+            version=__version__,
+            kind="autoregressive" if prior.causal else "absorbing",
+            image_size=self.model.image_size,
+            factor=codec.config.factor,
+            grid=prior.grid,
+            codebook_size=prior.mask_id,
+            parameters=sum(parameter.numel() for parameter in networks),
+            schedules=[
+                name for name in get_args(Schedule) if name != "optimal" or "curve" in self.model.about
+            ],
+            orders=list(get_args(Order)),
+            limits={
+                name[4:].lower(): value for name, value in vars(limits).items() if name.startswith("MAX_")
+            },
+            about={name: self.model.about[name] for name in known if name in self.model.about},
+        )
+
+    async def follow(self, job: Job) -> AsyncIterator[str]:
+        """A job's states and previews as server-sent events, the latest only, until it is finished."""
+        shown: tuple[bytes, ...] = ()
+        with self.jobs.watching(job) as changed:
+            while True:
+                changed.clear()
+                finished, previews = job.finished, job.previews
+                if previews and previews is not shown:
+                    shown = previews
+                    yield _event("preview", {"pictures": [_address(preview) for preview in previews]})
+                yield _event("job", self.view(job).model_dump(mode="json"))
+                if finished:
+                    return
+                await asyncio.sleep(PAUSE_SECONDS)
+                try:
+                    await asyncio.wait_for(changed.wait(), BEAT_SECONDS)
+                except TimeoutError:
+                    yield ": waiting\n\n"
+
+
+def api(studio: Studio) -> APIRouter:
+    """The routes of version 1."""
+    routes = APIRouter()
+    description = studio.describe()
+
+    @routes.get("/model")
+    def model() -> ModelView:
+        """The model, and what may be asked of it."""
+        return description
+
+    @routes.post("/sample", **POST)
+    def sample(request: Sample) -> JobView:
+        """Draw new pictures."""
+        return studio.submit(request)
+
+    @routes.post("/canvas", **POST)
+    def canvas(request: Canvas) -> JobView:
+        """Draw a picture larger than those of the training."""
+        return studio.submit(request)
+
+    @routes.post("/inpaint", **POST)
+    def inpaint(request: Inpaint) -> JobView:
+        """Draw a part of a picture anew; other pixels stay, but for a seam of half a code."""
+        return studio.submit(request)
+
+    @routes.post("/extend", **POST)
+    def extend(request: Extend) -> JobView:
+        """Draw what could lie beyond the edges of a picture."""
+        return studio.submit(request)
+
+    @routes.post("/reconstruct", **POST)
+    def reconstruct(request: Reconstruct) -> JobView:
+        """Put the centre of a picture through the codec: what went in, what came out, and the codes."""
+        return studio.submit(request)
+
+    @routes.post("/score", **POST)
+    def score(request: Score) -> JobView:
+        """Score the centre of a picture: bits per code, and those of each code given half of the others."""
+        return studio.submit(request)
+
+    _add_jobs(routes, studio)
+    return routes
+
+
+def _add_jobs(routes: APIRouter, studio: Studio) -> None:
+    def find(job_id: Annotated[str, Path(max_length=64)]) -> Job:
+        job = studio.jobs.find(job_id)
+        if job is None:
+            raise HTTPException(404, NO_JOB)
+        return job
+
+    Found = Annotated[Job, Depends(find)]
+
+    @routes.get("/jobs/{job_id}", **GET)
+    def job(job: Found) -> JobView:
+        """A job as it stands. One that nobody asks about for half a minute is stopped."""
+        return studio.view(job)
+
+    @routes.delete("/jobs/{job_id}", **GET)
+    def cancel(job: Found) -> JobView:
+        """Stop a job; one that is finished stays as it is."""
+        studio.jobs.stop(job)
+        return studio.view(job)
+
+    @routes.get("/jobs/{job_id}/events", **GET, response_class=StreamingResponse)
+    async def events(job: Found) -> StreamingResponse:
+        """Server-sent events: `job`, which is the job as it stands, and `preview`, its pictures so far."""
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(studio.follow(job), media_type="text/event-stream", headers=headers)
+
+    @routes.get("/jobs/{job_id}/pictures/{number}", **GET, response_class=Response)
+    def picture(job: Found, number: Annotated[int, Path(ge=0, lt=2**31)]) -> Response:
+        """A result, as a PNG file."""
+        pictures = job.outcome.pictures if job.outcome else []
+        if number >= len(pictures):
+            raise HTTPException(404, f"the job has {len(pictures)} pictures")
+        headers = {"Cache-Control": "private, max-age=900, immutable"}
+        return Response(pictures[number], media_type="image/png", headers=headers)
+
+
+def _event(name: str, data: dict[str, Any]) -> str:
+    return f"event: {name}\ndata: {json.dumps(data, allow_nan=False)}\n\n"
+
+
+def _address(preview: bytes) -> str:
+    return f"data:image/webp;base64,{base64.b64encode(preview).decode()}"

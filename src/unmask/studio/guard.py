@@ -1,0 +1,158 @@
+"""The door: who may ask, from where, and how much at once.
+
+Pages of other sites can make a browser send requests here, and by changing what their own name resolves to
+they can even read the answers. So a request has to name this server as its host, and must not say that it
+comes from elsewhere.
+"""
+
+import ipaddress
+import secrets
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from unmask.studio.limits import MAX_UPLOAD_BYTES
+from unmask.studio.page import FILES
+
+COOKIE = "unmask-token"
+OPEN_PATHS = ("/healthz", "/static/")  # what anyone may see: that it lives, and files that everybody has
+HEADERS = {
+    "Cache-Control": "no-cache",  # a new version is seen at once; an unchanged file is not sent again
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data: blob:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """Who may ask. On loopback, everyone on this machine; elsewhere, who knows the token."""
+
+    hosts: frozenset[str] | None = frozenset({"localhost", "127.0.0.1", "::1"})
+    """Names under which the server may be addressed. None: any, which wants a token."""
+    token: str | None = None
+
+    @classmethod
+    def at(cls, host: str, token: str | None) -> "Access":
+        """Access to a server that listens at ``host``; beyond loopback there is always a token."""
+        if is_loopback(host):
+            return cls(token=token)
+        return cls(hosts=None, token=token or secrets.token_urlsafe(16))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach the address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class Guard:
+    """An ASGI application round another one that lets through what may come in."""
+
+    def __init__(self, app: ASGIApp, *, access: Access) -> None:
+        assert access.hosts is not None or access.token, "open to everyone"
+        self._app, self._access = app, access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer it here."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        answer = self._refusal(scope, Headers(scope=scope))
+        await (answer or self._app)(scope, receive, send_guarded)
+
+    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
+        host = _hostname(f"//{headers.get('host', '')}")
+        if self._access.hosts is not None and host not in self._access.hosts:
+            return _refuse(403, "this name is not one of the server's own")
+        if _foreign(headers):
+            return _refuse(403, "requests from pages of other sites are not answered")
+        if (too_much := _too_much(headers)) is not None:
+            return too_much
+        return self._authorise(scope, headers)
+
+    def _authorise(self, scope: Scope, headers: Headers) -> Response | None:
+        path, token = scope["path"], self._access.token
+        if token is None or path.startswith(OPEN_PATHS):
+            return None
+        if path == "/" and _equal(token, _from_query(scope)):
+            answer = RedirectResponse("/", 303)
+            answer.set_cookie(COOKIE, token, httponly=True, samesite="strict", max_age=30 * 86_400)
+            return answer
+        if _equal(token, _from_headers(headers)):
+            return None
+        if path == "/":
+            return FileResponse(FILES / "token.html", 401)
+        return _refuse(401, "this Studio wants its token:  Authorization: Bearer TOKEN")
+
+
+def _hostname(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None
+
+
+def _foreign(headers: Headers) -> bool:
+    """Whether a browser says that the request comes from a page of another site."""
+    origin = headers.get("origin")
+    if origin is not None and origin not in (
+        f"{scheme}://{headers.get('host')}" for scheme in ("http", "https")
+    ):
+        return True
+    # Following a link to the page itself is no harm.
+    return headers.get("sec-fetch-site") in ("cross-site", "same-site") and (
+        headers.get("sec-fetch-mode") != "navigate"
+    )
+
+
+def _too_much(headers: Headers) -> Response | None:
+    """A refusal of a body that is too long, or of which nobody knows how long it is."""
+    if "transfer-encoding" in headers:
+        return _refuse(411, "say how long the request is: Content-Length")
+    length = headers.get("content-length", "0")
+    if not length.isdecimal() or int(length[:20]) > MAX_UPLOAD_BYTES:
+        return _refuse(413, f"the request is longer than {MAX_UPLOAD_BYTES:,} bytes")
+    return None
+
+
+def _from_query(scope: Scope) -> str:
+    query: bytes = scope["query_string"]
+    return parse_qs(query.decode("latin-1")).get("token", [""])[0]
+
+
+def _from_headers(headers: Headers) -> str:
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return token.strip()
+    try:
+        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:
+        return ""
+    return "" if cookie is None else str(cookie.value)
+
+
+def _equal(token: str, given: str) -> bool:
+    """Compared in a time that tells nothing."""
+    return secrets.compare_digest(token.encode(), given.encode("utf-8", "surrogateescape"))
+
+
+def _refuse(status: int, why: str) -> Response:
+    return JSONResponse({"error": why}, status)

@@ -1,0 +1,33 @@
+"""What one Studio accepts, keeps and puts up with."""
+
+from dataclasses import dataclass
+
+MAX_COUNT = 16
+"""Pictures of one request."""
+MAX_STEPS = 1024
+MAX_EDGE_PX = 4096
+MAX_DRAWS = 64
+"""Masks by which one picture is scored."""
+MAX_UPLOAD_BYTES = 8 * 2**20
+"""Of a request, its pictures and their encoding included."""
+MAX_UPLOAD_PIXELS = 2**22
+MAX_CODES = 16_384
+"""Codes that one job looks at, all its pictures together: 64 pictures of 16×16 codes, or one of 128×128."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobLimits:
+    """How many jobs there are at a time, and for how long."""
+
+    waiting: int = 8
+    """Jobs in the queue, beside the one that runs."""
+    kept: int = 64
+    """Finished jobs whose results are kept; the oldest go first."""
+    keep_seconds: float = 900
+    """After this time results go anyway."""
+    run_seconds: float = 300
+    """A job that takes longer is stopped."""
+    unwatched_seconds: float = 30
+    """A job that nobody asks about for so long is stopped: its tab was closed."""
+    preview_share: float = 0.25
+    """Share of a job's time that previews may take."""

@@ -1,0 +1,43 @@
+"""Pictures on their way in, of which nothing is believed, and out."""
+
+import base64
+import binascii
+import io
+
+from PIL import Image
+
+from unmask.errors import DataError
+from unmask.images.transforms import develop, identify
+from unmask.studio.limits import MAX_UPLOAD_PIXELS
+
+
+def receive(text: str, *, background: str = "white") -> Image.Image:
+    """The picture in a request: upright, opaque, RGB. Its size is looked at before its pixels are decoded."""
+    try:
+        data = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise DataError("the picture is not base64") from None
+    try:
+        image = identify(data)
+        if image.width * image.height > MAX_UPLOAD_PIXELS:
+            size = f"{image.width}×{image.height} pixels"
+            raise DataError(f"too large: {size}, and {MAX_UPLOAD_PIXELS:,} in all are the most")
+        return develop(image, background)
+    except DataError as error:
+        raise DataError(f"the picture cannot be used: {error}") from None
+
+
+def png(picture: Image.Image) -> bytes:
+    """The picture as a PNG file."""
+    return _encoded(picture, "PNG")
+
+
+def thumbnail(picture: Image.Image) -> bytes:
+    """The picture as a WebP file made in little time, for a glance."""
+    return _encoded(picture, "WEBP", quality=80, method=0)
+
+
+def _encoded(picture: Image.Image, kind: str, **options: int) -> bytes:
+    file = io.BytesIO()
+    picture.save(file, kind, **options)
+    return file.getvalue()

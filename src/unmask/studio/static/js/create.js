@@ -1,0 +1,168 @@
+// Create: new pictures, which appear code by code.
+
+import { find } from "./api.js";
+import { button, el, select } from "./dom.js";
+import { Fields } from "./fields.js";
+import { showRecipe } from "./recipe.js";
+import { Runner } from "./runner.js";
+import { recall, remember } from "./store.js";
+import { view } from "./viewer.js";
+
+const SCHEDULES = { even: "Even", cosine: "Cosine", arccos: "Arccos", optimal: "Optimal" };
+const ORDERS = { random: "Random", halton: "Spread out", raster: "Row by row", confidence: "Surest first", entropy: "By entropy" };
+const KEPT = 6; // batches that stay on the page
+
+export class Create {
+  /** `places` maps the names of views to what they do with a picture. */
+  constructor(model, places) {
+    this.model = model;
+    this.places = places;
+    this.root = select("#create");
+    this.stage = select(".stage", this.root);
+    this.batches = [];
+    this.makeFields();
+    this.runner = new Runner(select(".run", this.root), {
+      key: "create.job",
+      label: "Create pictures",
+      onRun: () => this.run(),
+      onStart: (job) => this.begin(job),
+      onPreview: (addresses) => this.batch.preview(addresses),
+      onEnd: (job) => this.end(job),
+    });
+    this.stage.append(this.empty());
+    this.restore();
+  }
+
+  makeFields() {
+    const { model } = this;
+    const fields = (this.fields = new Fields(select(".fields", this.root)));
+    const codes = model.grid[0] * model.grid[1];
+    fields.range("count", "Pictures", { min: 1, max: model.limits.count, value: 8 });
+    if (model.kind === "absorbing") {
+      fields.range("steps", "Steps", { min: 1, max: Math.min(codes, model.limits.steps), value: Math.min(64, codes), hint: "More is slower, and usually better." });
+    }
+    fields.range("temperature", "Temperature", { min: 0, max: 1.5, step: 0.05, value: 0.9, words: (value) => value.toFixed(2), hint: "Lower is safer, higher more varied." });
+    if (model.kind === "absorbing") {
+      const place = fields.pair();
+      fields.choice("schedule", "Schedule", model.schedules.map((name) => [name, SCHEDULES[name]]), { place });
+      fields.choice("order", "Order", model.orders.map((name) => [name, ORDERS[name]]), { place });
+      fields.on("order", () => this.settle());
+    }
+    fields.seed();
+  }
+
+  /** The entropy order sets its own pace. */
+  settle() {
+    const paced = this.fields.inputs.order.value !== "entropy";
+    this.fields.enable("steps", paced);
+    this.fields.enable("schedule", paced);
+  }
+
+  run() {
+    this.runner.run("sample", this.fields.values());
+  }
+
+  begin(job) {
+    const there = this.batches.find((batch) => batch.job.id === job.id);
+    this.batch = there ?? new Batch(job, this);
+    if (!there) this.add(this.batch);
+  }
+
+  end(job) {
+    this.batch.end(job);
+    if (job.state !== "done") this.remove(this.batch);
+    remember("create.batches", this.batches.map((batch) => batch.job.id));
+  }
+
+  add(batch) {
+    select(".empty", this.stage)?.remove();
+    this.stage.prepend(batch.root);
+    this.batches.unshift(batch);
+    for (const old of this.batches.splice(KEPT)) old.root.remove();
+  }
+
+  remove(batch) {
+    batch.root.remove();
+    this.batches = this.batches.filter((other) => other !== batch);
+    if (!this.batches.length) this.stage.replaceChildren(this.empty());
+  }
+
+  /** After a reload: batches that the server still has, and the job that was under way. */
+  async restore() {
+    const jobs = await Promise.all((recall("create.batches") ?? []).map((id) => find(id).catch(() => null)));
+    for (const job of jobs.reverse()) {
+      if (job?.state !== "done") continue;
+      const batch = new Batch(job, this);
+      this.add(batch);
+      batch.end(job);
+    }
+    this.runner.resume();
+  }
+
+  reuse(settings) {
+    location.hash = "create";
+    this.fields.set(settings);
+    if (this.fields.inputs.order) this.settle();
+  }
+
+  empty() {
+    const tints = ["#f2b84b", "#e8694f", "#5646d6", "#3f9ec9", "#4aa96c", "#d65f9c"];
+    const squares = [...Array(36).keys()].map((i) => el("i", { "--i": (i * 17) % 23, "--tint": tints[(i * 7) % 6] }));
+    return el("div", { className: "empty" },
+      el("div", { className: "mosaic", "aria-hidden": "true" }, squares),
+      el("h2", {}, "Nothing drawn yet"),
+      el("p", {}, `The model begins with a grid of ${this.model.grid.join("×")} masked codes and reveals them a few at a time. Press the button and watch.`));
+  }
+}
+
+/** The pictures of one job. */
+class Batch {
+  constructor(job, owner) {
+    this.job = job;
+    this.owner = owner;
+    const { count } = job.settings;
+    this.images = [...Array(count).keys()].map(() => el("div", { className: "blank" }));
+    this.tiles = this.images.map((image, number) =>
+      el("button", { type: "button", className: "tile", disabled: true, "aria-label": `Picture ${number + 1}`, onclick: () => this.open(number) }, image));
+    const columns = count < 6 ? count : count < 11 ? Math.ceil(count / 2) : 6;
+    this.tools = el("div", { hidden: true },
+      button("Reuse settings", { kind: "quiet", symbol: "reuse", onclick: () => owner.reuse(this.job.settings) }),
+      button("As code", { kind: "quiet", symbol: "code", onclick: () => showRecipe(this.job.recipe) }));
+    this.root = el("article", { className: "batch", "data-job": job.id },
+      el("header", {}, el("h2", {}, `Seed ${job.settings.seed}`, el("span", { className: "hint" }, describe(job.settings))), this.tools),
+      el("div", { className: "grid", "--columns": columns, "--narrow": Math.min(columns, 2) }, this.tiles));
+  }
+
+  preview(addresses) {
+    addresses.forEach((address, number) => this.put(number, address, "still being drawn"));
+  }
+
+  put(number, address, words) {
+    let image = this.images[number];
+    if (image.tagName !== "IMG") {
+      image = el("img", { alt: words });
+      this.images[number].replaceWith(image);
+      this.images[number] = image;
+    }
+    image.src = address;
+    image.alt = words;
+  }
+
+  end(job) {
+    this.job = job;
+    job.pictures.forEach((address, number) => {
+      this.put(number, address, "");
+      this.tiles[number].disabled = false;
+    });
+    this.tools.hidden = false;
+  }
+
+  open(number) {
+    view(this.job, number, { places: this.owner.places, reuse: (settings) => this.owner.reuse(settings) });
+  }
+}
+
+function describe({ steps, temperature, schedule, order }) {
+  const plan = [schedule !== "even" && SCHEDULES[schedule].toLowerCase(), order !== "random" && ORDERS[order].toLowerCase()];
+  return [steps && `${steps} steps`, `temperature ${temperature}`, ...plan].filter(Boolean).join(" · ");
+}

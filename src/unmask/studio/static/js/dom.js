@@ -1,0 +1,63 @@
+// Elements in few words.
+
+/** A new element: properties (data-*, aria-* and class as attributes, on* as listeners), then children. */
+export function el(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name.startsWith("--")) element.style.setProperty(name, value);
+    else if (name in element && !name.includes("-")) element[name] = value;
+    else element.setAttribute(name === "className" ? "class" : name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child != null));
+  return element;
+}
+
+export function icon(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
+  use.setAttribute("href", `/static/icons.svg#${name}`);
+  svg.setAttribute("aria-hidden", "true");
+  svg.append(use);
+  return svg;
+}
+
+export function button(label, { kind = "plain", symbol, bare = false, ...properties } = {}) {
+  const content = [symbol && icon(symbol), bare ? null : label].filter(Boolean);
+  return el("button", { type: "button", className: kind, "aria-label": bare ? label : undefined, title: bare ? label : undefined, ...properties }, content);
+}
+
+export const select = (selector, root = document) => root.querySelector(selector);
+
+/** A sentence that passes by; errors stay until they are read. */
+export function notice(sentence, { lasting = false } = {}) {
+  const box = el("div", { className: "notice" }, el("span", {}, sentence));
+  box.append(button("Dismiss", { kind: "quiet", symbol: "close", bare: true, onclick: () => box.remove() }));
+  const all = select("#notices");
+  for (const old of [...all.children].slice(0, -2)) old.remove();
+  all.append(box);
+  setTimeout(() => box.remove(), lasting ? 20000 : 4000);
+}
+
+export async function copy(text, what) {
+  try {
+    await navigator.clipboard.writeText(text);
+    notice(`${what} copied.`);
+  } catch {
+    notice(`The browser does not let me copy. ${what}: ${text}`, { lasting: true });
+  }
+}
+
+/** A dialog's head: a title and a way out. */
+export function dialogHead(dialog, title, id) {
+  const close = button("Close", { kind: "quiet round", symbol: "close", bare: true, onclick: () => dialog.close() });
+  return el("div", { className: "head" }, el("h2", { id }, title), close);
+}
+
+/** Open a dialog; a click beside it closes it. */
+export function show(dialog, ...content) {
+  dialog.replaceChildren(...content);
+  dialog.onclick = (event) => event.target === dialog && dialog.close();
+  if (!dialog.open) dialog.showModal();
+}

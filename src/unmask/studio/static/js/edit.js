@@ -1,0 +1,169 @@
+// Edit: what is painted over is drawn anew.
+
+import { button, el, select } from "./dom.js";
+import { Easel } from "./easel.js";
+import { Fields, segments } from "./fields.js";
+import { address, blank, fetchPicture, sources } from "./pictures.js";
+import { Runner } from "./runner.js";
+import { Selection } from "./selection.js";
+import { recall, remember } from "./store.js";
+import { Versions } from "./versions.js";
+
+const UNDOS = 60;
+const KEYS = { b: "brush", e: "eraser", r: "box" };
+
+export class Edit {
+  constructor(model) {
+    this.model = model;
+    this.root = select("#edit");
+    this.work = select(".work", this.root);
+    this.past = [];
+    this.future = [];
+    this.picture = null;
+    sources(this.root, model, (canvas) => this.take(canvas));
+    this.fields = new Fields(select(".fields", this.root));
+    this.fields.range("count", "Versions", { min: 1, max: 8, value: 4 });
+    this.fields.range("steps", "Steps", { min: 1, max: Math.min(256, model.limits.steps), value: 64 });
+    this.fields.range("temperature", "Temperature", { min: 0, max: 1.5, step: 0.05, value: 0.9, words: (value) => value.toFixed(2) });
+    this.fields.seed();
+    this.runner = new Runner(select(".run", this.root), {
+      key: "edit.job", label: "Redraw selection", symbol: "brush", onRun: () => this.run(),
+      onStart: (job) => this.begin(job),
+      onPreview: (addresses) => this.versions.preview(addresses),
+      onEnd: (job) => this.end(job),
+    });
+    this.versions = new Versions(select(".versions", this.root), {
+      onTake: (canvas) => this.adopt(canvas), onAgain: () => this.again(), files: () => this.files(),
+    });
+    this.easel = new Easel(model.factor, { onStroke: () => this.keep(), onChange: () => this.changed() });
+    this.makeTools();
+    this.showEmpty();
+    document.addEventListener("keydown", (event) => this.key(event));
+    this.restore();
+  }
+
+  makeTools() {
+    const tools = [["brush", "Brush"], ["eraser", "Eraser"], ["box", "Box"]];
+    this.tools = segments("Tool", tools.map(([key, words]) => ({ key, words, symbol: key, title: `${words} (${words[0] === "B" && key === "box" ? "R" : words[0]})` })), "brush", (tool) => (this.easel.tool = tool));
+    const size = el("input", { type: "range", className: "size", title: "Brush size: [ and ]", min: 1, max: this.model.image_size / 2, value: this.easel.size, "aria-label": "Brush size", oninput: () => (this.easel.size = Number(size.value)) });
+    this.undo = button("Undo", { kind: "quiet", symbol: "undo", bare: true, onclick: () => this.step(this.past, this.future) });
+    this.redo = button("Redo", { kind: "quiet", symbol: "redo", bare: true, onclick: () => this.step(this.future, this.past) });
+    this.clear = button("Clear selection", { kind: "quiet", symbol: "clear", bare: true, onclick: () => (this.keep(), this.restoreState({ picture: this.picture })) });
+    this.toolbar = el("div", { className: "tools", role: "toolbar", "aria-label": "Tools" }, this.tools, size, el("span", { className: "gap" }), this.undo, this.redo, this.clear);
+    this.size = size;
+  }
+
+  showEmpty() {
+    this.work.replaceChildren(el("div", { className: "empty" }, el("h2", {}, "Begin with a picture"), el("p", {}, "Open one, drop it here, paste it, or take a sample of the model's own.")));
+    this.runner.go.disabled = true;
+  }
+
+  /** A new picture to work on. */
+  take(canvas) {
+    this.versions.clear();
+    this.runner.forget();
+    this.past = [];
+    this.future = [];
+    this.restoreState({ picture: canvas });
+  }
+
+  /** A version that was chosen takes the picture's place. */
+  adopt(canvas) {
+    if (!this.runner.running) {
+      this.keep();
+      this.restoreState({ picture: canvas });
+    }
+  }
+
+  state() {
+    return { picture: this.picture, selection: this.easel.selection.copy() };
+  }
+
+  keep() {
+    this.past = [...this.past, this.state()].slice(-UNDOS);
+    this.future = [];
+  }
+
+  step(from, to) {
+    if (!from.length || this.runner.running) return;
+    to.push(this.state());
+    this.restoreState(from.pop());
+  }
+
+  restoreState({ picture, selection }) {
+    this.picture = picture;
+    this.work.replaceChildren(this.toolbar, el("div", { className: "easel" }, this.easel.root));
+    this.easel.show(picture, selection);
+    this.changed();
+  }
+
+  changed() {
+    this.undo.disabled = !this.past.length;
+    this.redo.disabled = !this.future.length;
+    this.runner.go.disabled = this.easel.selection.empty;
+    this.clear.disabled = this.easel.selection.empty;
+    if (!this.runner.running) this.runner.say(this.easel.selection.empty ? "Paint over what should change." : "");
+    remember("edit.state", { picture: address(this.picture), mask: this.mask() });
+  }
+
+  mask() {
+    return address(this.easel.selection.draw(blank(this.picture.width, this.picture.height), { mask: true }));
+  }
+
+  run() {
+    this.request = { image: address(this.picture), mask: this.mask() };
+    this.ask();
+  }
+
+  again() {
+    if (this.request) this.ask();
+  }
+
+  ask() {
+    if (this.runner.running) return;
+    const [image, mask] = [this.request.image, this.request.mask].map((data) => data.split(",")[1]);
+    remember("edit.request", this.request);
+    this.runner.run("inpaint", { ...this.fields.values(), image, mask });
+  }
+
+  begin(job) {
+    this.root.classList.add("busy");
+    this.versions.begin(job, this.picture.width / this.picture.height);
+  }
+
+  end(job) {
+    this.root.classList.remove("busy");
+    this.versions.end(job);
+  }
+
+  files() {
+    return { "picture.png": this.request.image, "mask.png": this.request.mask };
+  }
+
+  /** After a reload: the picture, what was selected, and the job. */
+  async restore() {
+    const state = recall("edit.state");
+    if (!state) return;
+    const [picture, mask] = await Promise.all([fetchPicture(state.picture), fetchPicture(state.mask)]);
+    const { data } = mask.getContext("2d").getImageData(0, 0, mask.width, mask.height);
+    const pixels = Uint8Array.from({ length: mask.width * mask.height }, (_, i) => Number(data[i * 4] > 127));
+    this.restoreState({ picture, selection: new Selection(mask.width, mask.height, pixels) });
+    this.request = recall("edit.request");
+    if (this.request) this.runner.resume();
+  }
+
+  key(event) {
+    if (this.root.hidden || !this.picture || document.querySelector("dialog[open]")) return;
+    if (event.target.matches("input:not([type=range]), select, textarea")) return;
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z") {
+      event.preventDefault();
+      if (event.shiftKey) this.step(this.future, this.past);
+      else this.step(this.past, this.future);
+    } else if (event.ctrlKey || event.metaKey || event.altKey) return;
+    else if (KEYS[event.key.toLowerCase()]) this.tools.press(KEYS[event.key.toLowerCase()]);
+    else if ("[]".includes(event.key)) {
+      this.size.value = Number(this.size.value) + (event.key === "[" ? -2 : 2);
+      this.easel.size = Number(this.size.value);
+    }
+  }
+}

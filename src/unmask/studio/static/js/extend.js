@@ -1,0 +1,157 @@
+// Extend: what could lie beyond the edges of a picture, or on a canvas with nothing on it.
+
+import { button, el, select } from "./dom.js";
+import { Fields } from "./fields.js";
+import { Frame } from "./frame.js";
+import { address, blank, fetchPicture, sources } from "./pictures.js";
+import { Runner } from "./runner.js";
+import { recall, remember } from "./store.js";
+import { Versions } from "./versions.js";
+
+const SIDES = ["left", "top", "right", "bottom"];
+
+export class Extend {
+  constructor(model) {
+    this.model = model;
+    this.root = select("#extend");
+    this.work = select(".work", this.root);
+    this.picture = null;
+    this.past = [];
+    sources(this.root, model, (canvas) => this.take(canvas));
+    const nothing = button("Start with an empty canvas", { symbol: "extend", onclick: () => this.take(null) });
+    select(".source", this.root).append(nothing);
+    this.makeFields();
+    this.runner = new Runner(select(".run", this.root), {
+      key: "extend.job", label: "Draw what is missing", symbol: "extend", onRun: () => this.run(),
+      onStart: (job) => this.begin(job),
+      onPreview: (addresses) => this.versions.preview(addresses),
+      onEnd: (job) => this.versions.end(job),
+    });
+    this.versions = new Versions(select(".versions", this.root), {
+      onTake: (canvas) => this.adopt(canvas), onAgain: () => this.again(), files: () => (this.request.picture ? { "picture.png": this.request.picture } : {}),
+    });
+    this.frame = new Frame({ step: model.factor, fits: (...size) => this.fits(...size), onChange: (margins) => this.changed(margins) });
+    this.makeTools();
+    this.showEmpty();
+    this.restore();
+  }
+
+  makeFields() {
+    const { model } = this;
+    const fields = (this.fields = new Fields(select(".fields", this.root)));
+    const place = fields.place.appendChild(el("div", { className: "quad", role: "group", "aria-label": "Pixels to add" }));
+    SIDES.forEach((side) => {
+      const label = { left: "Left", top: "Above", right: "Right", bottom: "Below" }[side];
+      fields.number(side, label, { min: 0, max: model.limits.edge_px, step: model.factor, value: 0, place });
+      fields.inputs[side].addEventListener("change", () => this.frame.margins && this.frame.set({ [side]: Number(fields.inputs[side].value) }));
+    });
+    fields.range("count", "Versions", { min: 1, max: 8, value: 2 });
+    fields.range("steps", "Steps", { min: 1, max: Math.min(256, model.limits.steps), value: 64 });
+    fields.range("temperature", "Temperature", { min: 0, max: 1.5, step: 0.05, value: 0.8, words: (value) => value.toFixed(2) });
+    const window = Math.min(...model.grid);
+    fields.choice("stride", "Care", [[1, "Exact: every window"], [Math.max(window >> 2, 1), "Balanced"], [Math.max(window >> 1, 1), "Fast"]], { value: Math.max(window >> 2, 1) });
+    fields.seed();
+    for (const side of SIDES) fields.enable(side, false);
+  }
+
+  makeTools() {
+    const shapes = {
+      "Double width": ([w]) => ({ left: 0, right: w }),
+      "Both sides": ([w]) => ({ left: w / 2, right: w / 2 }),
+      "All around": ([w, h]) => ({ left: w / 2, right: w / 2, top: h / 2, bottom: h / 2 }),
+      Reset: () => ({}),
+    };
+    const none = { left: 0, top: 0, right: 0, bottom: 0 };
+    const buttons = Object.entries(shapes).map(([words, shape]) =>
+      button(words, { kind: "quiet", onclick: () => this.frame.set({ ...none, ...shape([this.frame.picture.width, this.frame.picture.height]) }) }));
+    this.undo = button("Undo", { kind: "quiet", symbol: "undo", bare: true, disabled: true, onclick: () => this.goBack() });
+    this.readout = el("span", { className: "readout", role: "status" });
+    this.toolbar = el("div", { className: "tools", role: "toolbar", "aria-label": "Shapes" }, buttons, el("span", { className: "gap" }), this.undo);
+  }
+
+  showEmpty() {
+    this.work.replaceChildren(el("div", { className: "empty" }, el("h2", {}, "Begin with a picture, or with nothing"), el("p", {}, "Open one, drop it here, paste it, take a sample, or start with an empty canvas.")));
+    this.runner.go.disabled = true;
+  }
+
+  /** A picture to extend; null is an empty canvas of the trained size. */
+  take(canvas) {
+    this.versions.clear();
+    this.runner.forget();
+    this.past = [];
+    this.open(canvas);
+    if (!canvas) this.frame.set({ right: this.model.image_size });
+  }
+
+  adopt(canvas) {
+    if (this.runner.running) return;
+    this.past.push({ picture: this.picture, margins: { ...this.frame.margins } });
+    this.open(canvas);
+  }
+
+  goBack() {
+    const { picture, margins } = this.past.pop();
+    this.open(picture, margins);
+  }
+
+  open(picture, margins) {
+    this.picture = picture;
+    for (const side of SIDES) this.fields.enable(side, true);
+    this.fields.enable("count", picture !== null);
+    this.work.replaceChildren(this.toolbar, el("div", { className: "easel" }, this.frame.root, this.readout));
+    const size = this.model.image_size;
+    this.frame.picture.hidden = picture === null;
+    this.frame.show(picture ?? blank(size, size), margins);
+  }
+
+  fits(width, height) {
+    const { factor, limits } = this.model;
+    const count = this.picture ? Number(this.fields.inputs.count.value) : 1;
+    return count * Math.ceil(width / factor) * Math.ceil(height / factor) <= limits.codes && Math.max(width, height) <= limits.edge_px;
+  }
+
+  changed(margins) {
+    this.fields.set(margins);
+    const [width, height] = this.frame.size;
+    this.readout.textContent = `${width} × ${height} pixels`;
+    this.undo.disabled = !this.past.length;
+    const nothing = this.picture !== null && SIDES.every((side) => !margins[side]);
+    this.runner.go.disabled = nothing;
+    if (!this.runner.running) this.runner.say(nothing ? "Drag an edge of the frame outwards." : "");
+    remember("extend.state", { picture: this.picture && address(this.picture), margins });
+  }
+
+  run() {
+    const [width, height] = this.frame.size;
+    this.request = { picture: this.picture && address(this.picture), width, height, margins: { ...this.frame.margins } };
+    this.ask();
+  }
+
+  again() {
+    if (this.request) this.ask();
+  }
+
+  ask() {
+    if (this.runner.running) return;
+    const { picture, width, height, margins } = this.request;
+    remember("extend.request", this.request);
+    const { count, left, top, right, bottom, stride, ...rest } = this.fields.values();
+    const settings = { ...rest, stride: Number(stride) };
+    if (picture) this.runner.run("extend", { ...settings, ...margins, count, image: picture.split(",")[1] });
+    else this.runner.run("canvas", { ...settings, width, height });
+  }
+
+  begin(job) {
+    const { width, height } = this.request;
+    this.versions.begin(job, width / height);
+  }
+
+  /** After a reload: the picture, the frame and the job. */
+  async restore() {
+    const state = recall("extend.state");
+    if (!state) return;
+    this.open(state.picture && (await fetchPicture(state.picture)), state.margins);
+    this.request = recall("extend.request");
+    if (this.request) this.runner.resume();
+  }
+}

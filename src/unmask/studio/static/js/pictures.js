@@ -1,0 +1,119 @@
+// Pictures: opened, dropped, pasted, brought to the model's size, saved.
+
+import { start, watch } from "./api.js";
+import { button, el, notice } from "./dom.js";
+import { newSeed } from "./fields.js";
+
+export function blank(width, height) {
+  return el("canvas", { width, height });
+}
+
+/** A canvas with the picture at an address, pixel for pixel. */
+export async function fetchPicture(address) {
+  const image = new Image();
+  image.src = address;
+  await image.decode();
+  const canvas = blank(image.naturalWidth, image.naturalHeight);
+  canvas.getContext("2d").drawImage(image, 0, 0);
+  return canvas;
+}
+
+/** A file as the model can use it: its shorter side at the size of the training, no longer than limits allow. */
+export async function openFile(file, model) {
+  let image;
+  try {
+    image = await createImageBitmap(file);
+  } catch {
+    throw new Error(`${file.name ?? "What was pasted"} is not a picture that this browser can read.`);
+  }
+  const scale = model.image_size / Math.min(image.width, image.height);
+  const longest = Math.floor(model.limits.codes / 4 / Math.min(...model.grid)) * model.factor; // four versions fit
+  const width = Math.min(Math.round(image.width * scale), longest);
+  const height = Math.min(Math.round(image.height * scale), longest);
+  return shrink(image, scale, width, height);
+}
+
+/** The middle of a picture, scaled, in halves as long as they last: a browser's own scaling skips pixels. */
+function shrink(image, scale, width, height) {
+  let source = image, factor = scale;
+  while (factor < 0.5) {
+    const half = blank(Math.ceil(source.width / 2), Math.ceil(source.height / 2));
+    half.getContext("2d").drawImage(source, 0, 0, half.width, half.height);
+    source = half;
+    factor *= 2;
+  }
+  const canvas = blank(width, height);
+  const context = canvas.getContext("2d");
+  context.fillStyle = "white";
+  context.fillRect(0, 0, width, height);
+  context.imageSmoothingQuality = "high";
+  const [w, h] = [Math.max(image.width * scale, width), Math.max(image.height * scale, height)];
+  context.drawImage(source, (width - w) / 2, (height - h) / 2, w, h);
+  return canvas;
+}
+
+export const address = (canvas) => canvas.toDataURL("image/png");
+export const encode = (canvas) => address(canvas).split(",")[1];
+
+export function save(href, name) {
+  el("a", { href, download: name }).click();
+}
+
+/** The ways to get a picture: a file, a drop, a paste, a sample. `take(canvas, name)` gets it. */
+export function sources(view, model, take) {
+  const place = view.querySelector(".source");
+  const input = el("input", { type: "file", accept: "image/*", hidden: true, "aria-label": "Picture file" });
+  const open = button("Open picture", { symbol: "open", onclick: () => input.click() });
+  const draw = button("Take a sample", { symbol: "dice" });
+  const receive = async (file) => {
+    try {
+      take(await openFile(file, model), file.name);
+    } catch (error) {
+      notice(error.message, { lasting: true });
+    }
+  };
+  input.addEventListener("change", () => {
+    if (input.files[0]) receive(input.files[0]);
+    input.value = "";
+  });
+  draw.addEventListener("click", async () => {
+    draw.disabled = true;
+    try {
+      take(await sample(model), "a sample");
+    } catch (error) {
+      notice(error.message, { lasting: true });
+    }
+    draw.disabled = false;
+  });
+  place.append(el("div", { className: "pair" }, open, draw), input, el("p", { className: "hint" }, "Or drop a picture here, or paste one."));
+  listenForDrops(view, receive);
+}
+
+async function sample(model) {
+  const steps = model.kind === "absorbing" ? Math.min(64, model.grid[0] * model.grid[1]) : null;
+  const job = await start("sample", { count: 1, steps, temperature: 0.9, seed: newSeed() });
+  const end = await watch(job.id);
+  if (end.state !== "done") throw new Error(end.error);
+  return fetchPicture(end.pictures[0]);
+}
+
+function listenForDrops(view, receive) {
+  const stage = view.querySelector(".stage");
+  view.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    stage.classList.add("over");
+  });
+  view.addEventListener("dragleave", (event) => view.contains(event.relatedTarget) || stage.classList.remove("over"));
+  view.addEventListener("drop", (event) => {
+    event.preventDefault();
+    stage.classList.remove("over");
+    const [file] = event.dataTransfer.files;
+    if (file) receive(file);
+  });
+  document.addEventListener("paste", (event) => {
+    if (view.hidden) return;
+    const file = [...event.clipboardData.files][0];
+    if (file) receive(file);
+    else if (!event.target.matches("input, textarea")) notice("There is no picture in the clipboard.");
+  });
+}

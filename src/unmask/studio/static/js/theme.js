@@ -1,0 +1,2 @@
+// Before the page is painted, so that it does not flash: the theme that was chosen, if one was.
+document.documentElement.dataset.theme = localStorage.getItem("theme") ?? "auto";

@@ -1,0 +1,83 @@
+// Several ways that a picture could go on, of which one is taken.
+
+import { button, el } from "./dom.js";
+import { fetchPicture, save } from "./pictures.js";
+import { showRecipe } from "./recipe.js";
+
+export class Versions {
+  /** `onTake(canvas)` gets what was chosen; `files()` are the pictures that the recipe takes, by name. */
+  constructor(place, { onTake, onAgain, files }) {
+    Object.assign(this, { place, onTake, files, tiles: [], chosen: null });
+    this.again = button("Again", { kind: "quiet", symbol: "reuse", title: "The same once more, with another seed", onclick: onAgain });
+    this.code = button("As code", { kind: "quiet", symbol: "code", onclick: () => showRecipe(this.job.recipe, this.files()) });
+    this.save = button("Save", { kind: "quiet", symbol: "save", onclick: () => this.saveChosen() });
+    this.tools = el("div", { hidden: true }, this.again, this.save, this.code);
+    this.title = el("h2", {}, "Versions");
+    this.grid = el("div", { className: "grid" });
+    place.append(this.title, this.grid, this.tools);
+    this.clear();
+  }
+
+  clear() {
+    this.place.hidden = true;
+    this.place.parentElement.classList.add("alone");
+    this.grid.replaceChildren();
+    this.tiles = [];
+  }
+
+  /** Places for what is being drawn. */
+  begin(job, ratio) {
+    this.clear();
+    this.job = job;
+    this.place.hidden = false;
+    this.place.parentElement.classList.remove("alone");
+    this.tools.hidden = true;
+    this.grid.style.setProperty("--ratio", ratio);
+    this.grid.classList.toggle("broad", ratio > 1.4);
+    const count = job.settings.count ?? 1;
+    this.title.textContent = count > 1 ? "Choose a version" : "The result";
+    this.tiles = [...Array(count).keys()].map((number) => this.tile(`${number + 1}`, el("div", { className: "blank" })));
+    this.grid.append(...this.tiles);
+  }
+
+  tile(name, content) {
+    const tile = el("button", { type: "button", className: "tile", disabled: true, "aria-pressed": "false", "aria-label": `Version ${name}` }, content, el("span", { className: "name" }, name));
+    tile.addEventListener("click", () => this.choose(tile));
+    return tile;
+  }
+
+  preview(addresses) {
+    addresses.forEach((address, number) => this.put(this.tiles[number], address));
+  }
+
+  put(tile, address) {
+    const image = tile.querySelector("img") ?? el("img", { alt: "" });
+    image.src = address;
+    tile.querySelector(".blank")?.replaceWith(image);
+  }
+
+  end(job) {
+    this.job = job;
+    if (job.state !== "done") {
+      this.clear();
+      return;
+    }
+    job.pictures.forEach((address, number) => {
+      this.put(this.tiles[number], address);
+      this.tiles[number].disabled = false;
+    });
+    this.tools.hidden = false;
+    this.save.disabled = true;
+  }
+
+  async choose(tile) {
+    for (const other of this.grid.children) other.setAttribute("aria-pressed", other === tile);
+    this.chosen = tile.querySelector("img").src;
+    this.save.disabled = false;
+    this.onTake(await fetchPicture(this.chosen));
+  }
+
+  saveChosen() {
+    save(this.chosen, `unmask-${this.job.kind}-${this.job.settings.seed}.png`);
+  }
+}
