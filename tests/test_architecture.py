@@ -11,9 +11,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "unmask"
 RANKS = [
     {"errors", "files", "memory", "rng", "tensors"},
     {"bundle", "foreign"},
-    {"images", "codec", "prior", "diffusion", "runs", "weights"},
+    {"images", "codec", "prior", "diffusion", "runs", "weights", "hub"},
     {"codes", "sampling", "likelihood", "metrics", "graphs"},
-    {"training"},
+    {"surprise", "training"},
     {"config", "presets"},
     {"models"},
     {"importers", "pipeline", "stages"},

@@ -1,11 +1,13 @@
-"""Networks from a bundle's parts: what is at rest comes alive."""
+"""Models by name or folder, and networks from their parts: what is at rest comes alive."""
 
+from pathlib import Path
 from typing import TypeVar
 
 import torch
 from torch import nn
 
-from unmask.bundle import Part
+from unmask import bundle, hub
+from unmask.bundle import Bundle, Part
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.config import CodecConfig
 from unmask.config import merge
@@ -14,6 +16,18 @@ from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 
 M = TypeVar("M", bound=nn.Module)
+
+
+def open_model(model: str | Path) -> Bundle:
+    """The model in a folder, or of a name on the Hugging Face hub, checked in full."""
+    return bundle.load(locate(model))
+
+
+def locate(model: str | Path) -> Path:
+    """The folder of a model: itself, or where the hub's ``user/name`` is kept on this machine."""
+    folder = Path(model)
+    elsewhere = not folder.parent.exists() and hub.is_name(str(model))
+    return hub.snapshot(str(model)) if elsewhere else folder
 
 
 def codec_from(part: Part) -> Autoencoder:

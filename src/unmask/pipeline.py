@@ -22,18 +22,19 @@ from einops import rearrange
 from PIL import Image
 from torch import Tensor
 
-from unmask import bundle
 from unmask.bundle import Bundle
 from unmask.codec.preview import decode_partly
 from unmask.codec.tiles import TILE, encode_tiles
 from unmask.errors import BundleError, ConfigError, DataError
+from unmask.graphs.config import Backend
+from unmask.graphs.denoiser import make_denoiser
 from unmask.images.config import ImagesConfig
 from unmask.images.pixels import PixelSet, open_pixels
 from unmask.images.sources import open_source
 from unmask.images.splits import Split
 from unmask.images.transforms import MAX_PIXELS, TOO_LARGE, develop, square, to_pictures, to_tensor
 from unmask.likelihood import bits_per_code, join, score_codes
-from unmask.models import codec_from, prior_from
+from unmask.models import codec_from, open_model, prior_from
 from unmask.prior.transformer import Transformer
 from unmask.sampling.autoregressive import autoregress
 from unmask.sampling.canvas import Canvas
@@ -59,21 +60,26 @@ class Scores:
     standard_error: float
 
 
-def load(model: str | Path, device: str = "auto") -> "Pipeline":
-    """The model in a folder, such as ``runs/prior/best``, ready to use."""
+def load(model: str | Path, device: str = "auto", backend: Backend = "torch") -> "Pipeline":
+    """The model in a folder, such as ``runs/prior/best``, or ``user/name`` of the Hugging Face hub.
+
+    An ONNX back-end computes the prior's passes on the CPU, faster there and wherever the rest runs.
+    """
     device = best_device() if device == "auto" else device
-    return Pipeline(bundle.load(Path(model)), torch.device(device))
+    return Pipeline(open_model(model), torch.device(device), backend)
 
 
 class Pipeline:
     """A codec and, where it has one, a prior. Pictures go in and come out as PIL images."""
 
-    def __init__(self, model: Bundle, device: torch.device) -> None:
+    def __init__(self, model: Bundle, device: torch.device, backend: Backend = "torch") -> None:
         self.about = model.about
-        self.fingerprint = "-".join(part.fingerprint for part in model.parts.values())
+        names = [part.fingerprint for part in model.parts.values()]
+        self.fingerprint = "-".join(names if backend == "torch" else [*names, backend])
         self.device = device
         self.codec = codec_from(model.codec).to(device)
         self._prior = prior_from(model.prior).to(device) if model.prior else None
+        self._graph = None if backend == "torch" else make_denoiser(self.prior, names[-1], backend)
 
     @property
     def prior(self) -> Transformer:
@@ -88,7 +94,7 @@ class Pipeline:
     @cached_property
     def denoiser(self) -> Denoiser:
         """The prior as samplers ask it: what it says before anything is known is computed once."""
-        return RememberedStart(self.prior)
+        return RememberedStart(self._graph or self.prior)
 
     @property
     def image_size(self) -> int:

@@ -7,7 +7,6 @@ from typing import TypeVar
 from rich.console import Console
 from torch import nn
 
-from unmask import bundle
 from unmask.bundle import Bundle
 from unmask.codec.perceptual import Perceptual
 from unmask.codes.store import Codes, encode, is_store, open_codes
@@ -19,7 +18,7 @@ from unmask.images.pixels import Pixels, open_pixels
 from unmask.images.sources import open_source
 from unmask.memory import kept_memory
 from unmask.metrics.inception import Inception
-from unmask.models import codec_from
+from unmask.models import codec_from, open_model
 from unmask.runs import Run
 from unmask.training.codec_task import CodecTask
 from unmask.training.engine import Engine
@@ -64,7 +63,7 @@ def train_prior(settings: PriorTraining, codec: str, data: str, out: Path, *, re
     ``data`` is anything with pictures, encoded once and remembered, or a folder of codes.
     """
     engine = Engine(settings.engine)
-    model = bundle.load(Path(codec))
+    model = open_model(codec)
     codes = _codes(settings, model, data, engine)
     task = PriorTask(
         settings.prior,

@@ -7,8 +7,10 @@ from typing import Annotated
 
 import tyro
 
+from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, counting, write_pictures
 from unmask.errors import ConfigError
+from unmask.graphs.config import Backend
 from unmask.sampling.config import Order
 
 HELP = """Draw a picture larger than those that the model was trained on.
@@ -40,6 +42,8 @@ class Arguments:
     windows: int | None = None
     """About so many windows a pass, at random. None: all that matter."""
     seed: int = 0
+    backend: Backend = "torch"
+    """What computes the prior. onnx, onnx-int8: onnxruntime on the CPU (docs/models.md)."""
 
 
 def main(argv: list[str]) -> None:
@@ -48,9 +52,8 @@ def main(argv: list[str]) -> None:
     size = parse_size(arguments.size)
     check_out(arguments.out)
     from unmask.images.progress import bar
-    from unmask.pipeline import load
 
-    model = load(arguments.model)
+    model = load_model(arguments.model, backend=arguments.backend)
     with bar("drawing") as report:
         picture = model.canvas(
             size,

@@ -35,11 +35,11 @@ class Arguments:
 def main(argv: list[str]) -> None:
     """Encode and say what came of it."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask encode", description=HELP)
-    from unmask import bundle
+    from unmask.models import open_model
     from unmask.stages import encode_data
     from unmask.training.engine import Engine
 
-    model, engine = bundle.load(arguments.codec), Engine(arguments.engine)
+    model, engine = open_model(arguments.codec), Engine(arguments.engine)
     flips = arguments.images.flip
     stamp = encode_data(model, arguments.data, arguments.images, engine, flips=flips, out=arguments.out).stamp
     rows, columns = stamp.grid

@@ -6,7 +6,9 @@ from typing import Annotated
 
 import tyro
 
+from unmask.cli.loading import load_model
 from unmask.cli.pictures import Drawing, check_out, counting, read_picture, write_pictures
+from unmask.graphs.config import Backend
 
 HELP = """Make a picture larger: the model draws what could lie beyond its edges.
 
@@ -32,6 +34,8 @@ class Arguments:
     """Pixels to add below."""
     out: Path = Path("extended.png")
     """A PNG; several versions are numbered: extended-1.png and so on."""
+    backend: Backend = "torch"
+    """What computes the prior. onnx, onnx-int8: onnxruntime on the CPU (docs/models.md)."""
     drawing: tyro.conf.OmitArgPrefixes[Drawing] = field(default_factory=Drawing)
 
 
@@ -41,9 +45,8 @@ def main(argv: list[str]) -> None:
     check_out(arguments.out)
     image = read_picture(arguments.image)
     from unmask.images.progress import bar
-    from unmask.pipeline import load
 
-    model = load(arguments.model)
+    model = load_model(arguments.model, backend=arguments.backend)
     with bar("drawing") as report:
         pictures = model.extend(
             image,

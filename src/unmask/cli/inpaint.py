@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from unmask.cli.loading import load_model
 from unmask.cli.pictures import Drawing, check_out, counting, read_picture, write_pictures
 from unmask.errors import ConfigError
+from unmask.graphs.config import Backend
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -37,6 +39,8 @@ class Arguments:
     """What to replace: a picture of the same size, white there."""
     out: Path = Path("inpainted.png")
     """A PNG; several versions are numbered: inpainted-1.png and so on."""
+    backend: Backend = "torch"
+    """What computes the prior. onnx, onnx-int8: onnxruntime on the CPU (docs/models.md)."""
     drawing: tyro.conf.OmitArgPrefixes[Drawing] = field(default_factory=Drawing)
 
 
@@ -46,9 +50,8 @@ def main(argv: list[str]) -> None:
     check_out(arguments.out)
     mask, image = _mask(arguments), read_picture(arguments.image)
     from unmask.images.progress import bar
-    from unmask.pipeline import load
 
-    model = load(arguments.model)
+    model = load_model(arguments.model, backend=arguments.backend)
     with bar("drawing") as report:
         pictures = model.inpaint(
             image,

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 from PIL import Image
 
+from unmask.cli.loading import load_model
 from unmask.cli.pictures import read_picture
 from unmask.errors import ConfigError, DataError
 from unmask.files import shortage, sweep, write_bytes, write_json
+from unmask.graphs.config import Backend
 from unmask.sampling.config import SamplingConfig
 
 if TYPE_CHECKING:
@@ -57,6 +59,8 @@ class Arguments:
     batch: int = 16
     """Pictures drawn at a time."""
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    backend: Backend = "torch"
+    """What computes the prior. onnx, onnx-int8: onnxruntime on the CPU (docs/models.md)."""
     sampling: Annotated[SamplingConfig, tyro.conf.arg(name="")] = field(default_factory=SamplingConfig)
 
     def check(self) -> None:
@@ -75,12 +79,12 @@ def main(argv: list[str]) -> None:
     arguments = tyro.cli(Arguments, args=argv, prog="unmask sample", description=HELP)
     arguments.check()
     from unmask.images.progress import bar
-    from unmask.pipeline import load
     from unmask.training.config import EngineConfig
     from unmask.training.engine import Engine
 
     engine = Engine(EngineConfig(device=arguments.device))
-    model = load(arguments.model, str(engine.device))
+    with engine.first_goes_first():  # what one process fetches or makes, the others find
+        model = load_model(arguments.model, str(engine.device), arguments.backend)
     if engine.is_first:
         _open_folder(arguments.out, _request(arguments, model))
     engine.barrier()

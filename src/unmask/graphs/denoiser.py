@@ -2,13 +2,14 @@
 
 import hashlib
 import json
+import tempfile
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from unmask.errors import ConfigError
-from unmask.files import cache_folder, replace_folder, write_json
+from unmask.files import cache_folder, write_json
 from unmask.graphs.config import Backend
 from unmask.graphs.export import OPSET, PRIOR, PRIOR_INT8, export_prior, require_packages, round_prior
 from unmask.prior.transformer import Transformer, pack
@@ -50,12 +51,15 @@ def _cached_graph(prior: Transformer, fingerprint: str, backend: Backend) -> Pat
     name = {"onnx": PRIOR, "onnx-int8": PRIOR_INT8}[backend]
     folder = cache_folder() / "graphs" / f"{fingerprint}-{backend}-{OPSET}"
     if not _is_whole(folder / name):
-        with replace_folder(folder) as partial:
-            export_prior(prior, partial)
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(
+            dir=folder
+        ) as temporary:  # its own, if two processes do this at once
+            export_prior(prior, Path(temporary))
             if backend == "onnx-int8":
-                round_prior(partial)
-                (partial / PRIOR).unlink()
-            write_json(partial / STAMP, {name: _digest(partial / name)})
+                round_prior(Path(temporary))
+            Path(temporary, name).replace(folder / name)
+        write_json(folder / STAMP, {name: _digest(folder / name)})
     return folder / name
 
 

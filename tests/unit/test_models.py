@@ -1,0 +1,33 @@
+"""A model is found by its folder or by its name."""
+
+import pytest
+
+from unmask import hub
+from unmask.models import locate
+
+
+@pytest.fixture(autouse=True)
+def somewhere(monkeypatch, tmp_path):
+    """An empty folder to be in, and a hub that knows everything."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(hub, "snapshot", lambda name: tmp_path / "snapshots" / name)
+    return tmp_path
+
+
+def test_a_folder_is_itself(somewhere):
+    (somewhere / "ann/discs").mkdir(parents=True)
+    assert str(locate("ann/discs")) == "ann/discs"
+
+
+def test_a_name_is_looked_up_on_the_hub(somewhere):
+    assert locate("ann/discs") == somewhere / "snapshots/ann/discs"
+
+
+@pytest.mark.parametrize("path", ["discs", "./discs", "runs/prior/best", "/nowhere/discs", "../ann/discs"])
+def test_what_can_only_be_a_path_is_not_looked_for_on_the_hub(path):
+    assert str(locate(path)) == str(path).removeprefix("./")
+
+
+def test_what_is_missing_in_a_folder_that_is_there_is_not_looked_for_on_the_hub(somewhere):
+    (somewhere / "runs").mkdir()
+    assert str(locate("runs/prior")) == "runs/prior"
