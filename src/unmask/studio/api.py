@@ -97,7 +97,7 @@ class Studio:
             kind="autoregressive" if prior.causal else "absorbing",
             image_size=self.model.image_size,
             factor=codec.config.factor,
-            grid=prior.grid,
+            grid=list(prior.grid),
             codebook_size=prior.mask_id,
             parameters=sum(parameter.numel() for parameter in networks),
             schedules=[

@@ -6,6 +6,7 @@ comes from elsewhere.
 """
 
 import ipaddress
+import re
 import secrets
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
@@ -15,6 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from unmask.errors import ConfigError
 from unmask.studio.limits import MAX_UPLOAD_BYTES
 from unmask.studio.page import FILES
 
@@ -42,6 +44,10 @@ class Access:
     @classmethod
     def at(cls, host: str, token: str | None) -> "Access":
         """Access to a server that listens at ``host``; beyond loopback there is always a token."""
+        if token is not None and not re.fullmatch(r"[\w.~-]+", token, re.ASCII):
+            raise ConfigError(
+                "a token is made of letters, digits and - _ . ~", hint="leave it out to get one"
+            )
         if is_loopback(host):
             return cls(token=token)
         return cls(hosts=None, token=token or secrets.token_urlsafe(16))

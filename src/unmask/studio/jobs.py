@@ -98,12 +98,13 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
         self._waiting: deque[tuple[Job, Task]] = deque()
         self._running: Job | None = None
+        self._closed = False
 
     def submit(self, job: Job, task: Task) -> None:
-        """Put a job at the end of the queue; ``BusyError`` if that is full."""
+        """Put a job at the end of the queue; ``BusyError`` if that is full, or closed."""
         with self._lock:
             self.sweep()
-            if len(self._waiting) >= self.limits.waiting:
+            if self._closed or len(self._waiting) >= self.limits.waiting:
                 self.refused += 1
                 raise BusyError
             self._jobs[job.id] = job
@@ -171,6 +172,7 @@ class Jobs:
     def close(self) -> None:
         """Stop everything and wait for the worker."""
         with self._lock:
+            self._closed = True
             for job in [job for job in self._jobs.values() if not job.finished]:
                 self.stop(job, "the Studio was closed")
         self._worker.shutdown(wait=True)

@@ -135,7 +135,7 @@ class ModelView(BaseModel):
     kind: str = Field(description="absorbing, or autoregressive, which can neither edit nor extend.")
     image_size: int
     factor: int = Field(description="Pixels along the edge of a code.")
-    grid: tuple[int, int]
+    grid: list[int] = Field(description="Rows and columns of codes.")
     codebook_size: int
     parameters: int
     schedules: list[str]

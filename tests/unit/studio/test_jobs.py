@@ -242,3 +242,5 @@ def test_closing_stops_what_runs_and_what_waits():
     running, waiting = put(jobs, Gate()), put(jobs, Gate())
     jobs.close()
     assert (running.state, waiting.state) == ("cancelled", "cancelled")
+    with pytest.raises(BusyError):
+        put(jobs, Gate())

@@ -1,0 +1,131 @@
+"""Fifty clients of one Studio for a minute: what they are answered, how fast, and what it costs in memory.
+
+Each client asks for a picture, watches it being drawn, fetches it, and asks again; one in ten walks away in
+the middle. The only refusal there may be is "busy".
+"""
+
+import asyncio
+import json
+import os
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import uvicorn
+
+from benchmarks.measure import note
+from unmask.pipeline import load
+from unmask.presets import codec_preset, prior_preset
+from unmask.stages import train_codec, train_prior
+from unmask.studio.server import create_app
+
+CLIENTS, SECONDS, SETTLE = 50, 60.0, 10.0
+REQUEST = {"count": 1, "steps": 4}
+
+
+@dataclass
+class Traffic:
+    """What happened to the clients."""
+
+    answers: Counter[str] = field(default_factory=Counter)
+    waits: list[float] = field(default_factory=list)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        codec, prior = Path(folder) / "codec", Path(folder) / "prior"
+        train_codec(codec_preset("tiny"), "emoji", codec)
+        train_prior(prior_preset("tiny"), str(codec / "best"), "emoji", prior)
+        app = create_app(load(prior / "best", "cpu"), "tiny")
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+        threading.Thread(target=server.run, kwargs={"sockets": [door]}, daemon=True).start()
+        while not server.started:
+            time.sleep(0.01)
+        port = door.getsockname()[1]
+        settled = asyncio.run(load_server(port, CLIENTS, SETTLE))  # buffers and results reach their size
+        before = resident_bytes()
+        traffic = asyncio.run(load_server(port, CLIENTS, SECONDS))
+        after = resident_bytes()
+        server.should_exit = True
+    waits = sorted(traffic.waits)
+    figures = {
+        "answers": dict(traffic.answers),
+        "pictures": len(waits),
+        "median_s": round(waits[len(waits) // 2], 3),
+        "p95_s": round(waits[int(0.95 * len(waits))], 3),
+        "grown_mib": round((after - before) / 2**20, 1),
+        "resident_mib": round(after / 2**20, 1),
+        "settling_answers": dict(settled.answers),
+    }
+    note("fifty clients of one Studio", figures, config={"clients": CLIENTS, "seconds": SECONDS, **REQUEST})
+
+
+async def load_server(port: int, clients: int, seconds: float) -> Traffic:
+    """Traffic of so many clients at once, for so long."""
+    traffic, end = Traffic(), time.monotonic() + seconds
+    async with asyncio.TaskGroup() as group:
+        for number in range(clients):
+            group.create_task(_client(port, number, traffic, end))
+    return traffic
+
+
+async def _client(port: int, number: int, traffic: Traffic, end: float) -> None:
+    turn = 0
+    while time.monotonic() < end:
+        turn += 1
+        begin = time.monotonic()
+        status, body = await _ask(port, "POST", "/api/v1/sample", {**REQUEST, "seed": number})
+        traffic.answers[f"sample {status}"] += 1
+        if status != 202:
+            await asyncio.sleep(0.1)
+            continue
+        job = json.loads(body)
+        leaves = (number + turn) % 10 == 0
+        status, stream = await _ask(port, "GET", f"/api/v1/jobs/{job['id']}/events", leave=leaves)
+        traffic.answers[f"events {status}"] += 1
+        if leaves:
+            continue
+        last = json.loads(stream.decode().rstrip().rpartition("data: ")[2])
+        traffic.answers[last["state"]] += 1
+        status, picture = await _ask(port, "GET", last["pictures"][0])
+        traffic.answers[f"picture {status}"] += 1
+        assert picture.startswith(b"\x89PNG")
+        traffic.waits.append(time.monotonic() - begin)
+
+
+async def _ask(
+    port: int, verb: str, path: str, body: object = None, leave: bool = False
+) -> tuple[int, bytes]:
+    """The status and the body of an answer; who leaves reads no more than the beginning."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    data = b"" if body is None else json.dumps(body).encode()
+    headers = ["Host: localhost", "Connection: close", "Content-Type: application/json"]
+    head = [f"{verb} {path} HTTP/1.1", *headers, f"Content-Length: {len(data)}", "", ""]
+    writer.write("\r\n".join(head).encode() + data)
+    status = int((await reader.readline()).split()[1])
+    chunked = False
+    while (line := await reader.readline()) not in (b"\r\n", b""):
+        chunked = chunked or line.lower().startswith(b"transfer-encoding: chunked")
+    answer = b"" if leave else await (_chunks(reader) if chunked else reader.read())
+    writer.close()
+    return status, answer
+
+
+async def _chunks(reader: asyncio.StreamReader) -> bytes:
+    parts = []
+    while size := int(await reader.readline(), 16):
+        parts.append((await reader.readexactly(size + 2))[:-2])
+    return b"".join(parts)
+
+
+def resident_bytes() -> int:
+    """Memory that this process has in use, or 0 where that cannot be told."""
+    if sys.platform != "linux":
+        return 0
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
