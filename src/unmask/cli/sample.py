@@ -98,6 +98,12 @@ def main(argv: list[str]) -> None:
         _show(model, arguments, film)
 
 
+def fill_folder(model: "Pipeline", arguments: Arguments, report: "Report") -> None:
+    """Draw what is missing in the folder, in this process."""
+    _open_folder(arguments.out, _request(arguments, model))
+    _draw(model, arguments, _missing(arguments), report)
+
+
 def _request(arguments: Arguments, model: "Pipeline") -> dict[str, Any]:
     """What a picture of the folder depends on, beside its number, as it comes back from JSON."""
     request = {"model": model.fingerprint, "seed": arguments.seed} | asdict(arguments.sampling)

@@ -29,7 +29,9 @@ from unmask.memory import kept_memory
 from unmask.metrics.inception import Inception
 
 RECIPE = 1  # to be raised when the same pixels and extractor come to give other features
-LPIPS_SIDE_PX = 64  # features of larger pictures would take megabytes each
+LPIPS_SIDE_PX = 64  # features of larger pictures would take megabytes each; AlexNet sees none below 32
+INCEPTION = f"inception-{weights.REGISTRY['inception'].sha256[:8]}"
+LPIPS = f"lpips-alex-{weights.REGISTRY['lpips-alex'].sha256[:8]}-{LPIPS_SIDE_PX}px"
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,11 @@ class Extractor:
 def inception_features(device: torch.device) -> Extractor:
     """The 2048 features of FID; float32."""
     network = Inception().to(device)
-    return Extractor(f"inception-{_version('inception')}", lambda images: network(images.to(device)))
+    return Extractor(INCEPTION, lambda images: network(images.to(device)))
 
 
 def lpips_features(device: torch.device) -> Extractor:
-    """Features whose squared distance is LPIPS with AlexNet, of pictures at no more than 64×64; float16."""
+    """Features whose squared distance is LPIPS with AlexNet, of pictures at 64×64; float16."""
     network = Perceptual("alex")
     network.load_state_dict(weights.require("lpips-alex"))
     network.to(device)
@@ -61,7 +63,7 @@ def lpips_features(device: torch.device) -> Extractor:
     @torch.no_grad()
     def extract(images: Tensor) -> Tensor:
         images = images.to(device).float() / 255
-        if images.shape[-1] > LPIPS_SIDE_PX:
+        if images.shape[-1] != LPIPS_SIDE_PX:
             side = (LPIPS_SIDE_PX, LPIPS_SIDE_PX)
             images = torch.nn.functional.interpolate(images, side, mode="bilinear", antialias=True)
         # LPIPS is Σ over depths of the mean over places of Σ_c w_c (a_c − b_c)²
@@ -69,7 +71,7 @@ def lpips_features(device: torch.device) -> Extractor:
         depths = [x * (head / (x.shape[2] * x.shape[3])).sqrt()[:, None, None] for x, head in seen]
         return torch.cat([x.flatten(1) for x in depths], dim=1).half()
 
-    return Extractor(f"lpips-alex-{_version('lpips-alex')}-{LPIPS_SIDE_PX}px", extract)
+    return Extractor(LPIPS, extract)
 
 
 def pixel_features() -> Extractor:
@@ -122,8 +124,3 @@ def _header(shape: tuple[int, int], dtype: "np.dtype[np.generic]") -> bytes:
     about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(header, about)
     return header.getvalue()
-
-
-def _version(name: str) -> str:
-    """What tells one set of weights of that name from another."""
-    return weights.REGISTRY[name].sha256[:8]

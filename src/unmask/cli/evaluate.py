@@ -1,0 +1,241 @@
+"""``unmask evaluate``: how good samples or reconstructions are, over a sweep of settings."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
+
+import tyro
+
+from unmask.errors import ConfigError, DataError
+from unmask.metrics.config import FIGURES, Metric
+from unmask.sampling.config import SamplingConfig
+
+if TYPE_CHECKING:
+    from unmask.cli.results import Row
+    from unmask.images.pixels import PixelSet
+    from unmask.metrics.compare import Reference
+    from unmask.metrics.estimate import Estimate
+    from unmask.metrics.protocol import Protocol
+    from unmask.pipeline import Pipeline
+
+T = TypeVar("T")
+EXAMPLES = {
+    "steps": "--steps 16,50,all",
+    "temperature": "--temperature 0.8,0.9,1",
+    "schedule": "--schedule even,cosine",
+    "order": "--order random,halton",
+}
+
+HELP = """Compare samples or reconstructions with real pictures: FID, KID, precision, recall, and their kin.
+
+  unmask evaluate runs/prior/best emoji --count 1000
+  unmask evaluate runs/prior/best emoji --steps 16,50,256 --temperature 0.8,0.9,1.0
+  unmask evaluate runs/prior/best emoji --metrics prdc,diversity --temperature 0.5,0.7,0.9,1.0
+  unmask evaluate runs/codec/best emoji --what reconstructions
+
+Lists are swept, every value with every other. Samples are kept in a folder, shared by all metrics. Say the
+same again after a stop, or with more values or metrics: what is there is not computed again. What the figures
+mean, and when they compare: docs/evaluation.md."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """Arguments of the command."""
+
+    model: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="MODEL")]
+    """A model, such as runs/prior/best."""
+    data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")]
+    """Real pictures: a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji'."""
+    what: Literal["samples", "reconstructions"] = "samples"
+    """Pictures to compare with the real ones."""
+    metrics: str = "fid,kid,prdc"
+    """Which of fid, kid, prdc (precision, recall, density, coverage) and diversity."""
+    count: int = 1000
+    """Samples for each setting. Reconstructions are those of all pictures of the split."""
+    steps: str = "all"
+    """Steps of the chain, a list; all: as many as a picture has codes."""
+    temperature: str = "1"
+    """Temperatures, a list."""
+    schedule: str = "even"
+    """Schedules, a list: even, cosine, arccos, optimal."""
+    order: str = "random"
+    """Orders, a list: random, halton, raster, confidence, entropy."""
+    split: Literal["train", "validation", "all"] | None = None
+    """Real pictures to compare with. None: train for samples, validation for reconstructions."""
+    k: int = 3
+    """Neighbours that make the balls of precision, recall, density and coverage."""
+    replicates: int = 20
+    """Halves of the samples that standard errors are taken from. 0: none."""
+    seed: int = 0
+    out: Path = Path("evaluation")
+    """Folder for samples, table and plot."""
+    batch: int = 16
+    """Pictures drawn at a time."""
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+
+    def check(self) -> list[Metric]:
+        """The metrics asked for; refuse what could not be done, before anything is computed."""
+        wanted = [word.strip() for word in self.metrics.split(",")]
+        unknown = [word for word in wanted if word not in FIGURES]
+        if unknown:
+            raise ConfigError(
+                f"there is no metric {unknown[0]!r}", hint=f"such as:  --metrics {','.join(FIGURES)}"
+            )
+        if self.count < 2 or self.k < 1 or self.replicates < 0 or self.batch < 1:
+            raise ConfigError("--count must be at least 2, --k and --batch 1, --replicates 0")
+        return cast(list[Metric], list(dict.fromkeys(wanted)))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What figures depend on beside protocol and settings."""
+        return {"seed": self.seed, "k": self.k, "replicates": self.replicates}
+
+    def num_pictures(self, real: "PixelSet") -> int:
+        """How many are compared with the real ones."""
+        return self.count if self.what == "samples" else len(real)
+
+    @property
+    def side(self) -> Literal["train", "validation", "all"]:
+        """Which of the real pictures."""
+        return self.split or ("train" if self.what == "samples" else "validation")
+
+
+def main(argv: list[str]) -> None:
+    """Compute every figure that is missing, then show all of them."""
+    arguments = tyro.cli(Arguments, args=argv, prog="unmask evaluate", description=HELP)
+    metrics, sweep = arguments.check(), _sweep(arguments)
+    from unmask.cli.results import Results, plot
+    from unmask.pipeline import load
+
+    model = load(arguments.model, arguments.device)
+    real = _real(model, arguments)
+    results = Results(arguments.out, model.fingerprint, _protocol(model, real, arguments), arguments.options)
+    reference = _reference(model, real, arguments)
+    for config in sweep:
+        row = results.row(_settings(config))
+        missing = [metric for metric in metrics if not row.keys() >= set(FIGURES[metric])]
+        pictures = _pictures(model, config, real, arguments) if missing else real
+        for metric in missing:
+            row.update(_measured(reference, metric, pictures, arguments))
+            results.save()
+    if "diversity" in metrics and not results.real:
+        results.real.update(_plain(reference.diversity(arguments.num_pictures(real))))
+        results.save()
+    figures = [figure for metric in metrics for figure in FIGURES[metric]]
+    results.show(figures)
+    if plot(results.rows, figures, arguments.out / "results.png"):
+        print(f"plot: {arguments.out / 'results.png'}")
+
+
+def _sweep(arguments: Arguments) -> list[SamplingConfig | None]:
+    """Every combination of the lists; of reconstructions there is only one."""
+    if arguments.what == "reconstructions":
+        return [None]
+    lists = (
+        _list(arguments.steps, "steps", lambda word: None if word == "all" else int(word)),
+        _list(arguments.temperature, "temperature", float),
+        _list(arguments.schedule, "schedule", str),
+        _list(arguments.order, "order", str),
+    )
+    return [
+        SamplingConfig(steps=steps, temperature=temperature, schedule=schedule, order=order)  # type: ignore[arg-type]
+        for steps, temperature, schedule, order in product(*lists)
+    ]
+
+
+def _list(text: str, name: str, read: Callable[[str], T]) -> list[T]:
+    try:
+        return [read(word.strip()) for word in text.split(",")]
+    except ValueError:
+        raise ConfigError(f"{text!r} is no list for {name}", hint=f"such as:  {EXAMPLES[name]}") from None
+
+
+def _settings(config: SamplingConfig | None) -> "Row":
+    from unmask.cli.results import SETTINGS
+
+    return {name: getattr(config, name) for name in SETTINGS} if config else {}
+
+
+def _real(model: "Pipeline", arguments: Arguments) -> "PixelSet":
+    pixels = model.open(arguments.data, None if arguments.side == "all" else arguments.side)
+    if not len(pixels):
+        raise DataError(f"{arguments.data} has no pictures on that side of its split", hint="--split all")
+    return pixels
+
+
+def _protocol(model: "Pipeline", real: "PixelSet", arguments: Arguments) -> "Protocol":
+    from unmask.metrics.features import INCEPTION
+    from unmask.metrics.protocol import Protocol
+
+    return Protocol(
+        what=arguments.what,
+        pictures=arguments.num_pictures(real),
+        reference=arguments.data,
+        split=arguments.side,
+        reference_pictures=len(real),
+        size_px=model.image_size,
+        features=INCEPTION,
+    )
+
+
+def _reference(model: "Pipeline", real: "PixelSet", arguments: Arguments) -> "Reference":
+    from unmask.images.progress import bar
+    from unmask.metrics.compare import Reference
+    from unmask.metrics.features import inception_features
+
+    with bar(f"looking at {arguments.data}") as report:
+        return Reference(
+            real,
+            model.codec,
+            inception_features(model.device),
+            k=arguments.k,
+            replicates=arguments.replicates,
+            report=report,
+        )
+
+
+def _pictures(
+    model: "Pipeline", config: SamplingConfig | None, real: "PixelSet", arguments: Arguments
+) -> "PixelSet":
+    """The pictures of one setting: samples from their folder, or reconstructions."""
+    from unmask.cli import sample
+    from unmask.images.progress import bar
+    from unmask.metrics.compare import reconstructed
+
+    if config is None:
+        return reconstructed(model.codec, model.fingerprint, real)
+    steps = "all" if config.steps is None else config.steps
+    words = f"{config.schedule} {config.order} {steps} steps temperature {config.temperature}"
+    folder = arguments.out / "samples" / words.replace(" ", "-")
+    request = sample.Arguments(
+        model=arguments.model,
+        count=arguments.count,
+        seed=arguments.seed,
+        out=folder,
+        batch=arguments.batch,
+        sampling=config,
+    )
+    with bar(f"sampling, {words}") as report:
+        sample.fill_folder(model, request, report)
+    return model.open(str(folder))
+
+
+def _measured(reference: "Reference", metric: Metric, pictures: "PixelSet", arguments: Arguments) -> "Row":
+    from unmask.images.progress import bar
+
+    with bar(f"measuring {metric}") as report:
+        count = arguments.num_pictures(reference.pixels)
+        return _plain(reference.measure(metric, pictures, count, report))
+
+
+def _plain(figures: "dict[str, Estimate]") -> "Row":
+    """Figures and their standard errors as plain values; an error that is not known is left out."""
+    row: Row = {}
+    for name, (value, error) in figures.items():
+        row[name] = value
+        if math.isfinite(error):
+            row[f"{name}_error"] = error
+    return row

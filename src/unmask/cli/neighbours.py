@@ -1,0 +1,160 @@
+"""``unmask neighbours``: the training pictures that samples are nearest to."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+from PIL import Image, ImageDraw
+from rich.console import Console
+from rich.table import Table
+
+from unmask.cli.pictures import check_out, counting, write_pictures
+from unmask.errors import ConfigError, DataError
+from unmask.files import write_bytes
+from unmask.metrics.config import Space
+from unmask.sampling.config import SamplingConfig
+
+if TYPE_CHECKING:
+    from unmask.metrics.neighbours import Memorisation, Neighbour, Neighbourhood
+    from unmask.pipeline import Pipeline
+
+HELP = """Find the training pictures nearest to samples, and test whether samples are copies of them.
+
+  unmask neighbours runs/prior/best emoji                         16 new samples, 8 neighbours of each
+  unmask neighbours runs/prior/best photos/ --pictures samples/   of pictures that are there already
+  unmask neighbours runs/prior/best photos/ --by inception --samples 64
+
+The test compares how near samples are to the training pictures with how near held-out pictures are."""
+
+ROWS = 16  # samples on the sheet
+LEAST_PX = 48  # edge of a picture on the sheet: room for its distance below
+CAPTION_PX, GAP_PX = 12, 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """Arguments of the command."""
+
+    model: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="MODEL")]
+    """A model with a prior, such as runs/prior/best."""
+    data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")]
+    """What it was trained on: a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji'."""
+    count: int = 8
+    """Neighbours of each sample."""
+    by: Space = "lpips"
+    """What near means. lpips: looks alike. inception: shows the like. pixels: equal pixel by pixel."""
+    pictures: str | None = None
+    """Pictures whose neighbours to find. None: new samples of the model."""
+    samples: int = 16
+    """New samples to draw."""
+    seed: int = 0
+    out: Path = Path("neighbours.png")
+    """File of the picture, a PNG: each sample left, its neighbours right of it, distances below them."""
+    csv: Path | None = None
+    """A file for all distances."""
+    sampling: Annotated[SamplingConfig, tyro.conf.arg(name="")] = field(default_factory=SamplingConfig)
+
+    def check(self) -> None:
+        """Refuse what could not be done, before anything is computed."""
+        check_out(self.out)
+        if min(self.count, self.samples) < 1:
+            raise ConfigError(f"{self.count} neighbours of {self.samples} samples: 1 of each is the least")
+
+
+def main(argv: list[str]) -> None:
+    """Find, show and test."""
+    arguments = tyro.cli(Arguments, args=argv, prog="unmask neighbours", description=HELP)
+    arguments.check()
+    from unmask.images.progress import bar
+    from unmask.metrics.neighbours import Neighbourhood, memorisation
+    from unmask.pipeline import load
+
+    model = load(arguments.model)
+    train, held_out = (model.open(arguments.data, side) for side in ("train", "validation"))
+    with bar(f"looking at {arguments.data}") as report:
+        place = Neighbourhood(train, arguments.by, device=model.device, report=report)
+    samples = _samples(model, arguments)
+    found = place.nearest(samples, arguments.count)
+    _print(found)
+    write_pictures([_sheet(place, samples[:ROWS], found[:ROWS])], arguments.out)
+    print(f"samples, and to the right of each its neighbours: {arguments.out}")
+    if arguments.csv:
+        _write_csv(arguments.csv, found)
+    if min(len(samples), len(held_out)) > 1:
+        with bar("looking at held-out pictures") as report:
+            usual = place.distances_of(held_out, report)
+        distances = usual.new_tensor([neighbours[0].distance for neighbours in found])
+        _say(memorisation(distances, usual), arguments.by, len(samples), len(held_out))
+
+
+def _samples(model: "Pipeline", arguments: Arguments) -> list[Image.Image]:
+    from unmask.images.progress import bar
+
+    if arguments.pictures:
+        pixels = model.open(arguments.pictures)
+        return [Image.fromarray(picture) for picture in pixels.read(range(len(pixels)))]
+    with bar("sampling") as report:
+        on_step = counting(report, model.prior.mask_id)
+        return model.sample(
+            arguments.samples, seed=arguments.seed, on_step=on_step, **asdict(arguments.sampling)
+        )
+
+
+def _print(found: "list[list[Neighbour]]") -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("sample", "distance", "nearest"):
+        table.add_column(heading, justify="left" if heading == "nearest" else "right")
+    for number, neighbours in enumerate(found[:ROWS]):
+        table.add_row(str(number), f"{neighbours[0].distance:.4g}", neighbours[0].name)
+    Console(highlight=False, markup=False).print(table)
+
+
+def _sheet(
+    place: "Neighbourhood", samples: Sequence[Image.Image], found: "list[list[Neighbour]]"
+) -> Image.Image:
+    """A row for each sample: the sample, a gap, its neighbours with their distances."""
+    side = max(LEAST_PX, place.picture(0).width)
+    step = side + GAP_PX
+    size = ((1 + len(found[0])) * step + GAP_PX, len(samples) * (step + CAPTION_PX))
+    sheet = Image.new("RGB", size, "white")
+    draw = ImageDraw.Draw(sheet)
+    for row, (sample, neighbours) in enumerate(zip(samples, found, strict=True)):
+        top = row * (step + CAPTION_PX)
+        sheet.paste(sample.convert("RGB").resize((side, side), Image.Resampling.NEAREST), (0, top))
+        for column, one in enumerate(neighbours, start=1):
+            left = column * step + GAP_PX
+            picture = place.picture(one.index).resize((side, side), Image.Resampling.NEAREST)
+            sheet.paste(picture, (left, top))
+            draw.text((left, top + side), f"{one.distance:.3g}", fill="black")
+    return sheet
+
+
+def _say(test: "Memorisation", by: str, num_samples: int, num_held_out: int) -> None:
+    print(
+        f"distance to the nearest training picture ({by}): median {test.sample_median:.4g} of "
+        f"{num_samples} samples, {test.held_out_median:.4g} of {num_held_out} held-out pictures"
+    )
+    print(
+        f"a sample is nearer than a held-out picture with probability {test.nearer:.3f} "
+        f"(0.500 ± {test.standard_error:.3f} without memorisation, 1 for copies); "
+        f"nearer than any of them: {test.closest}"
+    )
+
+
+def _write_csv(path: Path, found: "list[list[Neighbour]]") -> None:
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["sample", "rank", "neighbour", "distance"])
+    for number, neighbours in enumerate(found):
+        rows.writerows(
+            (number, rank, one.name, f"{one.distance:.6g}") for rank, one in enumerate(neighbours, start=1)
+        )
+    try:
+        write_bytes(path, text.getvalue().encode())
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror}") from error
+    print(f"all distances: {path}")

@@ -1,0 +1,86 @@
+"""Pictures against real ones: the metrics by name, over features that are computed once."""
+
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unmask.codec.autoencoder import Autoencoder
+from unmask.codec.losses import usage
+from unmask.images.pixels import PixelSet, Rows
+from unmask.images.progress import Report
+from unmask.images.transforms import Pixels8, to_tensor
+from unmask.memory import kept_memory
+from unmask.metrics.config import Metric
+from unmask.metrics.diversity import code_perplexity, kind_perplexity, kinds_of
+from unmask.metrics.estimate import REPLICATES, Estimate
+from unmask.metrics.features import Extractor, features_of
+from unmask.metrics.fid import fid
+from unmask.metrics.kid import kid
+from unmask.metrics.prdc import NEIGHBOURS, prdc
+
+
+class Reference:
+    """Real pictures, all of which samples are compared with.
+
+    But for precision and its kin: a ball's size depends on how many pictures there are, so that as many real
+    ones are taken as there are samples, evenly spread over the set.
+    """
+
+    def __init__(
+        self,
+        pixels: PixelSet,
+        codec: Autoencoder,
+        extractor: Extractor,
+        *,
+        k: int = NEIGHBOURS,
+        replicates: int = REPLICATES,
+        report: Report = lambda done, total: None,
+    ) -> None:
+        self.pixels = pixels
+        self.features = features_of(pixels, extractor, report=report)
+        self._codec, self._extractor = codec, extractor
+        self._k, self._replicates = k, replicates
+
+    def measure(
+        self, metric: Metric, samples: PixelSet, count: int, report: Report = lambda done, total: None
+    ) -> dict[str, Estimate]:
+        """The figures of one metric for the first ``count`` of a set's pictures."""
+        fake = features_of(samples, self._extractor, report=report)[:count]
+        with kept_memory():
+            if metric == "fid":
+                return {"fid": fid(self.features, fake, replicates=self._replicates)}
+            if metric == "kid":
+                return {"kid": kid(self.features, fake, replicates=self._replicates)}
+            if metric == "prdc":
+                real = self.features[self.pixels.spread(count)]
+                return prdc(real, fake, self._k, replicates=self._replicates)
+            codes = code_perplexity(self._codec, samples, list(range(count)))
+            return _diversity(codes, kind_perplexity(self._kinds, self.features, fake))
+
+    def diversity(self, count: int) -> dict[str, Estimate]:
+        """The figures that ``count`` of the real pictures have themselves: what samples could reach."""
+        codes = code_perplexity(self._codec, self.pixels, self.pixels.spread(count))
+        return _diversity(codes, usage(torch.bincount(self._kinds))["perplexity"])
+
+    @cached_property
+    def _kinds(self) -> Tensor:
+        return kinds_of(self.features)
+
+
+def _diversity(codes: float, kinds: float) -> dict[str, Estimate]:
+    return {"code_perplexity": Estimate(codes, np.nan), "kind_perplexity": Estimate(kinds, np.nan)}
+
+
+def reconstructed(codec: Autoencoder, fingerprint: str, pixels: PixelSet) -> PixelSet:
+    """A set of pictures as they come back from a codec, computed as they are read."""
+    device = next(codec.parameters()).device
+
+    @torch.no_grad()
+    def read(rows: Rows) -> Pixels8:
+        images = codec.decode(codec.encode(to_tensor(pixels.read(rows)).to(device)))
+        levels: Pixels8 = images.mul(255).round().byte().permute(0, 2, 3, 1).cpu().numpy()
+        return levels
+
+    return PixelSet(pixels.names, np.arange(len(pixels)), read, [fingerprint, pixels.fingerprint])

@@ -1,0 +1,16 @@
+"""What can be measured, by name. Free of torch, so that ``--help`` is instant."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+Metric = Literal["fid", "kid", "prdc", "diversity"]
+FIGURES: Mapping[Metric, tuple[str, ...]] = {
+    "fid": ("fid",),
+    "kid": ("kid",),
+    "prdc": ("precision", "recall", "density", "coverage"),
+    "diversity": ("code_perplexity", "kind_perplexity"),
+}
+"""The figures of each metric."""
+
+Space = Literal["lpips", "inception", "pixels"]
+"""What near means. lpips: looks alike. inception: shows the like. pixels: root mean square, in [0, 1]."""

@@ -1,0 +1,44 @@
+"""How a figure came about. Two FIDs compare if their protocols are the same, and otherwise not."""
+
+from dataclasses import dataclass
+
+FEW = 10_000
+RESIZE = "centre square, shorter side resized (Lanczos); to 299×299 for Inception (bilinear, as TensorFlow 1)"
+FORMAT = "8 bits a channel, lossless"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Protocol:
+    """What was compared with what, and how; it stands beside every result."""
+
+    what: str
+    """samples or reconstructions"""
+    pictures: int
+    """How many of them."""
+    reference: str
+    """The data set that they were compared with."""
+    split: str
+    """Which side of it: train, validation or all."""
+    reference_pictures: int
+    size_px: int
+    features: str
+    """The network, and which weights."""
+    resize: str = RESIZE
+    format: str = FORMAT
+
+    def __str__(self) -> str:
+        split = "all pictures" if self.split == "all" else f"{self.split} split"
+        return (
+            f"{self.pictures:,} {self.what} against {self.reference_pictures:,} pictures of {self.reference} "
+            f"({split}), {self.size_px}×{self.size_px}; {self.format}; {self.resize}; {self.features}"
+        )
+
+
+def caution(pictures: int) -> str | None:
+    """What must be said beside an FID over so many pictures, if anything."""
+    if pictures >= FEW:
+        return None
+    return (
+        f"FID over {pictures:,} pictures comes out too high, the more so the fewer they are; below {FEW:,} "
+        "it compares only with figures of the same counts"
+    )
