@@ -2,28 +2,39 @@
 
 import csv
 import io
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
-from PIL import Image
+from PIL import Image, ImageOps
 
+from unmask.cli.pictures import check_out, write_pictures
+from unmask.errors import ConfigError, DataError
 from unmask.files import write_bytes
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from unmask.images.pixels import PixelSet
     from unmask.images.progress import Report
-    from unmask.pipeline import Scores
+    from unmask.pipeline import Pipeline
+    from unmask.surprise import ScaleHead
 
-HELP = """Score pictures: the bits that the model needs for each code, on average.
+HELP = """Score pictures: the bits that the model needs for each code, on average, and for each pixel.
 
   unmask score runs/prior/best emoji                       the pictures held out of training
+  unmask score runs/prior/best emoji --pixels              bits per dimension: codes and pixels together
   unmask score runs/prior/best photos/ --split all --csv scores.csv
+  unmask score runs/prior/best emoji --pixels --map surprise.png      where the surprise lies
 
-For absorbing priors this is an upper bound, estimated from a few masks a picture; for autoregressive ones it
-is exact. Fewer bits: likelier pictures."""
+For absorbing priors this is an upper bound, estimated from a few masks a picture; for autoregressive ones the
+bits of codes are exact. Fewer bits: likelier pictures."""
+
+SHOWN = 8  # pictures of a map
+BATCH = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,25 +52,56 @@ class Arguments:
     steps: int | None = None
     """Steps of the chain whose bound it is. None: the limit of ever more steps."""
     seed: int = 0
+    pixels: bool = False
+    """Score pixels too. The first time, their spread round what the decoder makes of codes is fitted."""
+    bits: Literal[8, 5] = 8
+    """Bits of a pixel's channel: 8 as in files, or the 5 that some of the literature has."""
+    fit: str | None = None
+    """Pictures to fit that spread on. None: the training side of DATA."""
+    fit_steps: int = 400
+    """Steps of that fit."""
     csv: Path | None = None
     """A file for the bits of each picture."""
+    map: Path | None = None
+    """A file for a picture of where the bits are, a PNG."""
+
+    def check(self) -> None:
+        """Refuse what could not be done, before anything is computed."""
+        if min(self.draws, self.fit_steps) < 1:
+            raise ConfigError("--draws and --fit-steps must be at least 1")
+        for path in (self.csv, self.map):
+            if path and not path.absolute().parent.is_dir():
+                raise DataError(f"there is no folder {path.parent}", hint=f"mkdir -p {path.parent}")
+        if self.map:
+            check_out(self.map)
 
 
 def main(argv: list[str]) -> None:
-    """Score and print the mean with its standard error."""
+    """Score and print the means with their standard errors."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask score", description=HELP)
+    arguments.check()
     from unmask.images.progress import bar
     from unmask.pipeline import load
 
     model = load(arguments.model)
     pixels = model.open(arguments.data, None if arguments.split == "all" else arguments.split)
-    with bar("scoring") as report:
+    columns: dict[str, list[float]] = {}
+    with bar("scoring codes") as report:
         pictures = _pictures(pixels, report)
         scores = model.score(pictures, draws=arguments.draws, steps=arguments.steps, seed=arguments.seed)
+    columns["bits_per_code"] = scores.bits
     exact = "exactly" if model.prior.causal else "at most"
     print(f"{exact} {scores.mean:.4f} ± {scores.standard_error:.4f} bits per code, {len(pixels)} pictures")
+    head = _fitted(model, arguments) if arguments.pixels else None
+    if head is not None:
+        columns |= _per_dimension(model, head, pixels, scores.bits, arguments.bits)
+        _print_dimensions(columns, arguments.bits)
     if arguments.csv:
-        _write_csv(arguments.csv, pixels, scores)
+        _write_csv(arguments.csv, pixels, columns)
+    if arguments.map:
+        sheet = _map(model, head, pixels, arguments)
+        write_pictures([sheet], arguments.map)
+        print(f"pictures, their reconstructions, and where the bits are: {arguments.map}")
 
 
 def _pictures(pixels: "PixelSet", report: "Report") -> Iterator[Image.Image]:
@@ -68,10 +110,91 @@ def _pictures(pixels: "PixelSet", report: "Report") -> Iterator[Image.Image]:
         yield Image.fromarray(pixels.read([done])[0])
 
 
-def _write_csv(path: Path, pixels: "PixelSet", scores: "Scores") -> None:
+def _fitted(model: "Pipeline", arguments: Arguments) -> "ScaleHead":
+    from unmask.images.progress import bar
+    from unmask.surprise import scale_head
+
+    pixels = model.open(arguments.fit) if arguments.fit else model.open(arguments.data, "train")
+    codec = model.fingerprint.split("-")[0]
+    with bar("fitting the spread of pixels") as report:
+        return scale_head(model.codec, codec, pixels, steps=arguments.fit_steps, report=report)
+
+
+def _per_dimension(
+    model: "Pipeline", head: "ScaleHead", pixels: "PixelSet", bits_per_code: list[float], bits: int
+) -> dict[str, list[float]]:
+    """Bits of each picture for each channel of each pixel: of pixels given codes, of codes, together."""
+    from unmask.images.progress import bar
+    from unmask.images.transforms import to_tensor
+    from unmask.surprise import pixel_nats
+
+    of_pixels: list[float] = []
+    with bar("scoring pixels") as report:
+        for start in range(0, len(pixels), BATCH):
+            rows = range(start, min(start + BATCH, len(pixels)))
+            nats = pixel_nats(model.codec, head, to_tensor(pixels.read(rows)).to(model.device), bits)
+            of_pixels += (nats.mean((1, 2, 3)) / math.log(2)).tolist()
+            report(rows.stop, len(pixels))
+    dimensions = 3 * model.image_size**2
+    of_codes = [bits * model.prior.num_positions / dimensions for bits in bits_per_code]
+    together = [a + b for a, b in zip(of_pixels, of_codes, strict=True)]
+    return {"pixel_bits_per_dim": of_pixels, "code_bits_per_dim": of_codes, "bits_per_dim": together}
+
+
+def _print_dimensions(columns: dict[str, list[float]], bits: int) -> None:
+    import torch
+
+    together = torch.tensor(columns["bits_per_dim"], dtype=torch.float64)
+    error = together.std().item() / math.sqrt(len(together)) if len(together) > 1 else math.nan
+    parts = [sum(columns[name]) / len(together) for name in ("pixel_bits_per_dim", "code_bits_per_dim")]
+    print(
+        f"at most {together.mean():.4f} ± {error:.4f} bits per dimension at {bits} bits: "
+        f"{parts[0]:.4f} for pixels given their codes, {parts[1]:.4f} for codes"
+    )
+
+
+def _write_csv(path: Path, pixels: "PixelSet", columns: dict[str, list[float]]) -> None:
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["picture", "bits_per_code"])
-    rows.writerows((name, f"{bits:.6f}") for name, bits in zip(pixels.names, scores.bits, strict=True))
-    write_bytes(path, text.getvalue().encode())
+    rows.writerow(["picture", *columns])
+    values = zip(*columns.values(), strict=True)
+    rows.writerows((name, *(f"{v:.6f}" for v in row)) for name, row in zip(pixels.names, values, strict=True))
+    try:
+        write_bytes(path, text.getvalue().encode())
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror}") from error
     print(f"picture by picture: {path}")
+
+
+def _map(
+    model: "Pipeline", head: "ScaleHead | None", pixels: "PixelSet", arguments: Arguments
+) -> Image.Image:
+    """Rows of a picture, what its codes decode to, the bits of its pixels where scored, and of its codes."""
+    import torch
+    from einops import rearrange, repeat
+
+    from unmask.images.transforms import grid, to_pictures, to_tensor
+    from unmask.surprise import code_nats, pixel_nats
+
+    images = to_tensor(pixels.read(pixels.spread(SHOWN))).to(model.device)
+    with torch.no_grad():
+        codes = model.codec.encode(images)
+        columns = [to_pictures(images), to_pictures(model.codec.decode(codes))]
+    if head is not None:
+        bits = pixel_nats(model.codec, head, images, arguments.bits).sum(1) / math.log(2)
+        columns.append(_heat(bits, "a pixel"))
+    flat = rearrange(codes, "B h w -> B (h w)")
+    nats = code_nats(model.prior, flat, 0, num_draws=2 * arguments.draws, seed=arguments.seed)
+    by_code = rearrange(nats / math.log(2), "B (h w) -> B h w", h=codes.shape[1])
+    factor = model.codec.config.factor
+    columns.append(_heat(repeat(by_code, "B h w -> B (h y) (w x)", y=factor, x=factor), "a code"))
+    rows = zip(*columns, strict=True)
+    return grid([picture for row in rows for picture in row], len(columns))
+
+
+def _heat(bits: "Tensor", what: str) -> list[Image.Image]:
+    """(B, H, W) bits as pictures from black over red to white, all on one scale."""
+    top = bits.flatten().quantile(0.995).clamp(min=1e-9).item()
+    print(f"white on the map: {top:.3g} bits {what} or more")
+    levels = (bits / top).clamp(0, 1).mul(255).round().byte().numpy()
+    return [ImageOps.colorize(Image.fromarray(one), "black", "white", mid="orangered") for one in levels]

@@ -1,0 +1,172 @@
+"""What a picture costs in bits, pixel by pixel and code by code.
+
+A picture x with codes z has −log p(x) ≤ −log p(x | z) − log p(z): the codes are the prior's business, and
+pixels follow a Gaussian round what the decoder makes of the codes, whose spread a small head learns while the
+codec stays as it is. Pixels are levels, so each takes the mass that the Gaussian has on its level, never a
+density: the sum over all levels is 1, and the bound is one on a probability.
+"""
+
+import torch
+import torch.nn.functional as F
+from einops import rearrange
+from torch import Tensor, nn
+
+from unmask import tensors
+from unmask.codec.autoencoder import Autoencoder
+from unmask.errors import DataError
+from unmask.files import cache_folder
+from unmask.images.base import combined_hash
+from unmask.images.batches import Batches
+from unmask.images.pixels import PixelSet
+from unmask.images.progress import Report
+from unmask.likelihood import code_costs
+from unmask.memory import kept_memory
+from unmask.prior.transformer import Transformer
+from unmask.rng import generator, initialise
+
+RECIPE = 1  # to be raised when a head would be fitted otherwise
+FIT_STEPS, FIT_BATCH, FIT_RATE = 400, 16, 2e-3
+WHITE = 255.0
+LOG_SCALES = (-4.0, 8.0)  # in levels of 8 bits: from far below one to far above all
+
+
+class ScaleHead(nn.Module):
+    """The log of each pixel's spread, in levels of 8 bits, from what the decoder's last layer sees."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.hidden = nn.Conv2d(width, width, 3, padding=1)
+        self.out = nn.Conv2d(width, 3, 3, padding=1, bias=False)
+        self.usual = nn.Parameter(torch.zeros(3))
+
+    def forward(self, features: Tensor) -> Tensor:
+        """(B, width, H, W) to (B, 3, H, W)."""
+        scales: Tensor = self.out(F.silu(self.hidden(features))) + self.usual[:, None, None]
+        return scales.clamp(*LOG_SCALES)
+
+
+def level_nats(levels: Tensor, mean: Tensor, log_scale: Tensor, bits: int = 8) -> Tensor:
+    """−log of the mass that a Gaussian has on each level, in nats, float64; the end levels reach to infinity.
+
+    levels, mean, log_scale: all of one shape, in levels of 8 bits. With fewer ``bits`` a level is several of
+    those, and its mass theirs together.
+    """
+    width = 2 ** (8 - bits)
+    levels, mean, scale = levels.double(), mean.double(), log_scale.double().exp()
+    low = (levels / width).floor() * width - 0.5
+    a, b = (low - mean) / scale, (low + width - mean) / scale
+    lowest, highest = torch.special.log_ndtr(b), torch.special.log_ndtr(-a)
+    a, b = torch.where(a + b > 0, -b, a), torch.where(a + b > 0, -a, b)  # the side where no digits are lost
+    upper = torch.special.log_ndtr(b)
+    inner = upper + torch.log(-torch.expm1(torch.special.log_ndtr(a) - upper))
+    return -torch.where(low < 0, lowest, torch.where(low + width > WHITE, highest, inner))
+
+
+def decoded(codec: Autoencoder, images: Tensor) -> tuple[Tensor, Tensor]:
+    """(B, 3, H, W) images to the decoder's last features and its means of pixels, in levels of 8 bits."""
+    latents = codec.quantizer.lookup(codec.encode(images))
+    features: Tensor = codec.decoder[:-1](latents.contiguous(memory_format=torch.channels_last))
+    low, high = codec.config.pixel_range
+    mean = (codec.decoder[-1](features).float() - low) / (high - low)
+    return features, WHITE * mean.clamp(0, 1)
+
+
+@torch.no_grad()
+def pixel_nats(codec: Autoencoder, head: ScaleHead, images: Tensor, bits: int = 8) -> Tensor:
+    """(B, 3, H, W) nats of each channel of each pixel, given the codes; float64 on the CPU."""
+    features, mean = decoded(codec, images)
+    return level_nats(_levels(images), mean.cpu(), head(features).cpu(), bits)
+
+
+def scale_head(
+    codec: Autoencoder,
+    fingerprint: str,
+    pixels: PixelSet,
+    *,
+    steps: int = FIT_STEPS,
+    report: Report = lambda done, total: None,
+) -> ScaleHead:
+    """The head for a codec, fitted on these pictures once and remembered in the cache folder."""
+    if not len(pixels):
+        raise DataError("there are no pictures to fit the spread of pixels on", hint="name some:  --fit DATA")
+    key = combined_hash([RECIPE, fingerprint, pixels.fingerprint, steps])
+    path = cache_folder() / f"{key}.scale.safetensors"
+    if path.exists():
+        head = _new_head(codec)
+        head.load_state_dict(tensors.read(path))
+        return head.requires_grad_(False)
+    with kept_memory():
+        head = fit_scale(codec, pixels, steps=steps, report=report)
+    partial = path.with_name(f".{path.name}.partial")
+    tensors.write(partial, head.state_dict())
+    partial.rename(path)
+    return head
+
+
+def fit_scale(
+    codec: Autoencoder, pixels: PixelSet, *, steps: int, report: Report = lambda done, total: None
+) -> ScaleHead:
+    """A head that makes the pictures likely; the codec is not touched."""
+    head, batches = _new_head(codec), Batches(pixels, batch=FIT_BATCH, seed=0, flip=False)
+    device = next(codec.parameters()).device
+    optimizer = torch.optim.Adam(head.parameters(), lr=FIT_RATE)
+    for step in range(steps):
+        images = batches.at(step).to(device)
+        with torch.no_grad():
+            features, mean = decoded(codec, images)
+        if step == 0:
+            _start_from_the_usual_error(head, _levels(images) - mean.cpu())
+        loss = level_nats(_levels(images), mean.cpu(), head(features).cpu()).mean()
+        optimizer.param_groups[0]["lr"] = FIT_RATE * (1 - step / steps)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        report(step + 1, steps)
+    return head.requires_grad_(False)
+
+
+@torch.no_grad()
+def code_nats(prior: Transformer, codes: Tensor, first: int, *, num_draws: int, seed: int = 0) -> Tensor:
+    """(B, N) nats of each code of pictures number ``first`` and on, over how much of the rest is known.
+
+    A code is revealed when some n of N are still masked, each n as likely as any other. A mask of n codes
+    holds a given one with probability n/N, hence the weights 1/n. For an autoregressive prior it is what the
+    code costs after those before it.
+    """
+    if prior.causal:
+        return code_costs(prior, codes, torch.ones_like(codes, dtype=torch.bool)).double().cpu()
+    B, N = codes.shape
+    total, weight = torch.zeros(2, B, N, dtype=torch.float64)
+    for draw in range(max(1, num_draws // 2)):
+        masked = torch.stack([_mask(N, seed, first + i, draw) for i in range(B)])
+        for mask in (masked, ~masked):  # with both, every code is seen as often
+            share = mask / mask.sum(1, keepdim=True).clamp(min=1).double()
+            total += share * code_costs(prior, codes, mask.to(codes.device)).double().cpu()
+            weight += share
+    by_code: Tensor = total / weight
+    return by_code
+
+
+def _mask(num_codes: int, seed: int, picture: int, draw: int) -> Tensor:
+    rng = generator(seed, "surprise", picture, draw)
+    count = int(torch.randint(1, num_codes + 1, (), generator=rng))
+    return torch.rand(num_codes, generator=rng).argsort().argsort() < count
+
+
+def _new_head(codec: Autoencoder) -> ScaleHead:
+    head = ScaleHead(codec.config.width)
+    initialise(head, generator(0, "scale head"))
+    return head.to(next(codec.parameters()).device)
+
+
+@torch.no_grad()
+def _start_from_the_usual_error(head: ScaleHead, error: Tensor) -> None:
+    """One spread for all pixels of a channel: what is left to learn is where it is smaller or larger."""
+    head.out.weight.zero_()
+    usual = rearrange(error, "B C H W -> C (B H W)").square().mean(1).sqrt()
+    head.usual.copy_(usual.clamp(min=0.1).log())
+
+
+def _levels(images: Tensor) -> Tensor:
+    """[0, 1] to the 256 levels of a file, on the CPU."""
+    return images.mul(WHITE).round().cpu()
