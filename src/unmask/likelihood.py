@@ -110,16 +110,20 @@ def bits_per_code(score: Score, num_codes: int) -> tuple[float, float]:
 
 
 def cost_curve(score: Score, num_codes: int) -> dict[str, list[float]]:
-    """h(r): mean nats of a masked code by the share of codes masked, in equal bins of that share.
+    """h(r): mean nats of a masked code by the share of codes masked, in bins that hold as many draws each.
 
     It tells what revealing a code costs early and late, which is what a sampling schedule is planned with.
+    Every bin has its own draws of other pictures; so each picture counts by how far it is from its mean cost.
     """
-    bins = min(CURVE_BINS, num_codes)
-    place = ((score.counts - 1) * bins // num_codes).flatten()
-    total = torch.zeros(bins, dtype=torch.float64).index_add_(0, place, score.costs.double().flatten())
-    ratio = torch.zeros(bins, dtype=torch.float64).index_add_(
-        0, place, score.counts.double().flatten() / num_codes
+    level = score.nats / num_codes
+    costs = score.costs - level[:, None] + level.mean()
+    shares = count_shares(num_codes)
+    middle = shares.cumsum(0) - shares / 2
+    place = (middle * CURVE_BINS).long()[score.counts].flatten()
+    number = torch.bincount(place, minlength=CURVE_BINS)
+    total, ratio = (
+        torch.zeros(CURVE_BINS, dtype=torch.float64).index_add_(0, place, values.double().flatten())
+        for values in (costs, score.counts / num_codes)
     )
-    number = torch.bincount(place, minlength=bins)
     seen = number > 0
     return {"ratio": (ratio / number)[seen].tolist(), "nats": (total / number)[seen].tolist()}
