@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "unmask"
 RANKS = [
     {"errors", "files", "memory", "rng", "tensors"},
     {"bundle", "foreign"},
-    {"images", "codec", "prior", "diffusion", "runs", "weights", "hub"},
+    {"images", "codec", "prior", "diffusion", "runs", "weights", "hub", "cards"},
     {"codes", "sampling", "likelihood", "metrics", "graphs"},
     {"surprise", "training"},
     {"config", "presets"},

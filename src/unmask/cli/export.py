@@ -1,0 +1,109 @@
+"""``unmask export``: our models for other programs, and for other people."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+from rich.console import Console
+
+from unmask.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from unmask.bundle import Bundle
+
+HELP = """Write a model for other programs (ONNX graphs) or other people (a folder for the Hugging Face hub).
+
+  unmask export runs/prior/best --to onnx --int8 --out graphs/
+  unmask export runs/prior/best --to hub --name ann/birds --licence cc-by-4.0 --picture sheet.png --out birds/
+  hf upload ann/birds birds/                       then anyone says:  unmask.load("ann/birds")
+
+What the graphs take and give: docs/models.md."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """Arguments of the command."""
+
+    model: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="MODEL")]
+    """A model, such as runs/prior/best."""
+    to: Literal["onnx", "hub"]
+    """onnx: graphs of encoder, decoder and prior. hub: the model with a card."""
+    out: Path
+    """Folder to write."""
+    int8: bool = False
+    """onnx: also write the prior with weights and activations of 8 bits."""
+    name: str | None = None
+    """hub: what it will be called there, such as ann/birds."""
+    licence: str | None = None
+    """hub: on what terms others may use it, such as cc-by-4.0; consider those of the pictures."""
+    picture: Path | None = None
+    """hub: a PNG for the card, such as a sheet of samples."""
+
+    def check(self) -> None:
+        """Refuse what could not be done, before anything is computed."""
+        if self.to == "onnx" and (self.name or self.licence or self.picture):
+            raise ConfigError("--name, --licence and --picture are for --to hub")
+        if self.to == "hub" and self.int8:
+            raise ConfigError("--int8 is for --to onnx")
+        if self.to == "hub" and not (self.name and self.licence):
+            raise ConfigError(
+                "others want to know what a model is called and on what terms they may use it",
+                hint="--name ann/birds --licence cc-by-4.0",
+            )
+
+
+def main(argv: list[str]) -> None:
+    """Write the folder and say what is in it."""
+    arguments = tyro.cli(Arguments, args=argv, prog="unmask export", description=HELP)
+    arguments.check()
+    from unmask.models import open_model
+
+    model = open_model(arguments.model)
+    if arguments.to == "hub":
+        _to_hub(model, arguments)
+    else:
+        _to_onnx(model, arguments)
+
+
+def _to_hub(model: "Bundle", arguments: Arguments) -> None:
+    from unmask import bundle
+    from unmask.cards import PICTURE, write_card
+    from unmask.files import write_bytes
+
+    assert arguments.name is not None, "checked before"
+    assert arguments.licence is not None, "checked before"
+    picture = _read(arguments.picture) if arguments.picture else None
+    bundle.save(model, arguments.out)
+    card = write_card(model, arguments.name, arguments.licence, picture=picture is not None)
+    write_bytes(arguments.out / "README.md", card.encode())
+    if picture:
+        write_bytes(arguments.out / PICTURE, picture)
+    print(f"upload it:  hf upload {arguments.name} {arguments.out}")
+
+
+def _read(path: Path) -> bytes:
+    if path.suffix.lower() != ".png":
+        raise ConfigError(f"{path} does not end in .png")
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _to_onnx(model: "Bundle", arguments: Arguments) -> None:
+    from unmask.files import replace_folder
+    from unmask.graphs import export
+    from unmask.models import codec_from, prior_from
+
+    folder = arguments.out
+    if folder.exists() and any(path.suffix != ".onnx" for path in folder.iterdir()):
+        raise DataError(f"{folder} holds something else than graphs", hint="name a folder that is new")
+    with Console(stderr=True).status("tracing the networks"), replace_folder(folder) as partial:
+        export.export_codec(codec_from(model.codec), model.about["image_size"], partial)
+        if model.prior:
+            export.export_prior(prior_from(model.prior), partial)
+            if arguments.int8:
+                export.round_prior(partial)
+    for path in sorted(folder.iterdir()):
+        print(f"{path}  {path.stat().st_size / 1e6:.1f} MB")

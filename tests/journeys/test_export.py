@@ -1,0 +1,74 @@
+"""Our models for other programs and other people, from the command line."""
+
+import numpy as np
+import onnxruntime
+import pytest
+from PIL import Image
+
+import unmask
+from unmask.errors import ConfigError
+
+
+def test_a_folder_for_the_hub_is_a_model_with_a_card(shell, model, tmp_path):
+    Image.new("RGB", (4, 4)).save(tmp_path / "sheet.png")
+    words = ["--name", "ann/discs", "--licence", "cc0-1.0", "--picture", "sheet.png"]
+    assert "hf upload ann/discs discs" in shell("export", model, "--to", "hub", *words, "--out", "discs")
+    names = {path.name for path in (tmp_path / "discs").iterdir()}
+    assert names == {"README.md", "samples.png", "unmask.json", "codec.safetensors", "prior.safetensors"}
+    assert unmask.load(tmp_path / "discs", "cpu").fingerprint == unmask.load(model, "cpu").fingerprint
+
+
+def test_graphs_take_pictures_to_codes_and_back_and_fill_codes_in(shell, model, tmp_path):
+    said = shell("export", model, "--to", "onnx", "--int8", "--out", "graphs")
+    names = ["decoder.onnx", "encoder.onnx", "prior-int8.onnx", "prior.onnx"]
+    assert sorted(path.name for path in (tmp_path / "graphs").iterdir()) == names
+    assert "prior-int8.onnx" in said
+
+    def run(name, **inputs):
+        (output,) = onnxruntime.InferenceSession(tmp_path / "graphs" / name).run(None, inputs)
+        return output
+
+    images = np.random.default_rng(0).random((3, 3, 16, 16), np.float32)
+    codes = run("encoder.onnx", images=images)
+    assert run("decoder.onnx", codes=codes).shape == images.shape
+    masked = codes.reshape(3, 16)
+    masked[:, :5] = 16
+    for name in ("prior.onnx", "prior-int8.onnx"):
+        logits = run(name, codes=masked, places=np.tile(np.arange(5), (3, 1)))
+        assert logits.shape == (3, 5, 16)
+
+
+def test_an_onnx_back_end_draws_the_same_pictures(shell, model, tmp_path):
+    shell("sample", model, "--count", "4", "--steps", "4", "--backend", "onnx")
+    for number, picture in enumerate(unmask.load(model, "cpu").sample(4, steps=4)):
+        with Image.open(tmp_path / f"samples/00000{number}.png") as drawn:
+            assert np.array_equal(np.asarray(drawn), np.asarray(picture))
+
+
+def test_a_back_end_of_eight_bits_draws_canvases_and_fills_gaps(shell, model, tmp_path, monkeypatch):
+    shell("canvas", model, "--size", "24x16", "--steps", "2", "--backend", "onnx-int8")
+    monkeypatch.setenv("UNMASK_CACHE", str(tmp_path / "cache"))  # where the graph is by now
+    rounded = unmask.load(model, "cpu", "onnx-int8")
+    with Image.open(tmp_path / "canvas.png") as canvas:
+        assert canvas.size == (24, 16)
+        assert np.array_equal(np.asarray(canvas), np.asarray(rounded.canvas((24, 16), steps=2)))
+        assert rounded.extend(canvas, right=4, count=1, steps=2)[0].size == (28, 16)
+    assert rounded.fingerprint != unmask.load(model, "cpu").fingerprint  # their pictures are not mixed
+
+
+def test_the_twin_has_no_onnx_back_end(twin):
+    with pytest.raises(ConfigError, match="has no ONNX back-end"):
+        unmask.load(twin, "cpu", "onnx")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--to", "hub"], "what a model is called and on what terms"),
+        (["--to", "hub", "--int8"], "--int8 is for --to onnx"),
+        (["--to", "onnx", "--name", "a/b"], "are for --to hub"),
+        (["--to", "onnx", "--out", "."], "holds something else than graphs"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_at_once(shell, model, words, sentence):
+    assert sentence in shell("export", model, "--out", "folder", *words, code=2)
