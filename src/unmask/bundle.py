@@ -6,6 +6,7 @@ What a fingerprint covers cannot have changed since, so codes, priors and scores
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +22,14 @@ from unmask.errors import BundleError
 FORMAT = 1
 MANIFEST = "unmask.json"
 AGAIN = "copy the model again from where it came"
+
+Manifest = dict[str, Any]
+UPGRADES: dict[int, Callable[[Manifest], Manifest]] = {}
+"""The manifest of each older format to that of the next.
+
+An upgrade leaves configurations and tensors as they are: fingerprints cover them, and codes, priors and scores
+refer to fingerprints. What a network's settings were once called is for ``models`` to know.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,9 +132,18 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         case {"format": int(number)} if number > FORMAT:
             message = f"{path} has format {number}; unmask {__version__} reads up to {FORMAT}"
             raise BundleError(message, hint="pip install --upgrade unmask")
-        case {"format": int(), "parts": {"codec": _}, "about": dict()}:
+        case {"format": int(number)} if number >= 1:
+            manifest = _upgraded(manifest, number)
+    match manifest:
+        case {"format": _, "parts": {"codec": _}, "about": dict()}:
             return dict(manifest)
     raise BundleError(f"{path} does not describe a model: it wants format, parts (with a codec) and about")
+
+
+def _upgraded(manifest: Manifest, number: int) -> Manifest:
+    for older in range(number, FORMAT):
+        manifest = UPGRADES[older](manifest)
+    return manifest
 
 
 def _absent(folder: Path) -> BundleError:
