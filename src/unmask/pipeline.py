@@ -29,10 +29,11 @@ from unmask.errors import BundleError, ConfigError, DataError
 from unmask.graphs.config import Backend
 from unmask.graphs.denoiser import make_denoiser
 from unmask.images.config import ImagesConfig
+from unmask.images.pictures import Picture, open_picture
 from unmask.images.pixels import PixelSet, open_pixels
 from unmask.images.sources import open_source
 from unmask.images.splits import Split
-from unmask.images.transforms import MAX_PIXELS, TOO_LARGE, develop, square, to_pictures, to_tensor
+from unmask.images.transforms import MAX_PIXELS, TOO_LARGE, square, to_pictures, to_tensor
 from unmask.likelihood import bits_per_code, join, score_codes
 from unmask.models import codec_from, open_model, prior_from
 from unmask.prior.transformer import Transformer
@@ -81,6 +82,14 @@ class Pipeline:
         self._prior = prior_from(model.prior).to(device) if model.prior else None
         self._graph = None if backend == "torch" else make_denoiser(self.prior, names[-1], backend)
 
+    def __repr__(self) -> str:
+        size, codes = self.image_size, self.codec.codebook_size
+        parts = [f"{size}×{size} pictures", f"{codes} codes"]
+        if self._prior is not None:
+            h, w = self._prior.grid
+            parts = [parts[0], f"{h}×{w} of {codes} codes", f"{self._prior.config.kind} prior"]
+        return f"<Pipeline: {', '.join(parts)}, on {self.device}>"
+
     @property
     def prior(self) -> Transformer:
         """The prior; a model that is a codec alone has none."""
@@ -109,14 +118,14 @@ class Pipeline:
         return open_pixels(open_source(data), images).split(split)
 
     @torch.no_grad()
-    def reconstruct(self, pictures: Iterable[Image.Image]) -> list[Image.Image]:
+    def reconstruct(self, pictures: Iterable[Picture]) -> list[Image.Image]:
         """The pictures through the codec and back, each the centre square at the model's size."""
         batches = (self.codec.decode(self.codec.encode(images)) for images in self._batches(pictures))
         return [picture for images in batches for picture in to_pictures(images)]
 
     @torch.no_grad()
     def score(
-        self, pictures: Iterable[Image.Image], *, draws: int = 16, steps: int | None = None, seed: int = 0
+        self, pictures: Iterable[Picture], *, draws: int = 16, steps: int | None = None, seed: int = 0
     ) -> Scores:
         """Bits per code of the pictures; more ``draws`` steady the estimate of an absorbing prior's bound.
 
@@ -246,8 +255,8 @@ class Pipeline:
     @torch.no_grad()
     def inpaint(
         self,
-        image: Image.Image,
-        mask: Image.Image | Box,
+        image: Picture,
+        mask: Picture | Box,
         *,
         count: int = 4,
         steps: int | None = None,
@@ -284,9 +293,9 @@ class Pipeline:
         grids = drawn.codes[best_first if rank else slice(None)].view(count, 1, *patch.grid)
         return [patch.paste(self.codec.decode(codes)[0]) for codes in grids]
 
-    def patch(self, image: Image.Image, mask: Image.Image | Box, seam: int | None = None) -> Patch:
+    def patch(self, image: Picture, mask: Picture | Box, seam: int | None = None) -> Patch:
         """What ``inpaint`` looks at of a picture: its grid is that of the codes which ``on_step`` sees."""
-        picture = develop(image, "white")
+        picture = open_picture(image)
         self._check_size(picture.size)
         factor, selected = self.codec.config.factor, selection(mask, picture.size)
         seam = factor // 2 if seam is None else seam
@@ -294,7 +303,7 @@ class Pipeline:
 
     def extend(
         self,
-        image: Image.Image,
+        image: Picture,
         *,
         left: int = 0,
         top: int = 0,
@@ -319,7 +328,7 @@ class Pipeline:
                 f"{left}, {top}, {right}, {bottom} pixels left, above, right and below extend nothing",
                 hint="say how many on which side:  --right 128",
             )
-        picture = develop(image, "white")
+        picture = open_picture(image)
         self._check_size((left + picture.width + right, top + picture.height + bottom))
         larger, mask, asked = frame(picture, (left, top, right, bottom), self.codec.config.factor)
         versions = self.inpaint(
@@ -365,9 +374,9 @@ class Pipeline:
         if size[0] * size[1] > MAX_PIXELS:
             raise ConfigError(f"{size[0]}×{size[1]} pixels are {TOO_LARGE}")
 
-    def _batches(self, pictures: Iterable[Image.Image]) -> Iterator[Tensor]:
+    def _batches(self, pictures: Iterable[Picture]) -> Iterator[Tensor]:
         """(B, 3, S, S) images of a few pictures at a time."""
         remaining = iter(pictures)
         while batch := list(islice(remaining, BATCH)):
-            squares = [np.asarray(square(picture.convert("RGB"), self.image_size)) for picture in batch]
+            squares = [np.asarray(square(open_picture(picture), self.image_size)) for picture in batch]
             yield to_tensor(np.stack(squares)).to(self.device)

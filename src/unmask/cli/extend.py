@@ -7,8 +7,9 @@ from typing import Annotated
 import tyro
 
 from unmask.cli.loading import load_model
-from unmask.cli.pictures import Drawing, check_out, counting, read_picture, write_pictures
+from unmask.cli.pictures import Drawing, check_out, counting, write_pictures
 from unmask.graphs.config import Backend
+from unmask.images.pictures import open_picture
 
 HELP = """Make a picture larger: the model draws what could lie beyond its edges.
 
@@ -43,7 +44,7 @@ def main(argv: list[str]) -> None:
     """Draw the versions and write them."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask extend", description=HELP)
     check_out(arguments.out)
-    image = read_picture(arguments.image)
+    image = open_picture(arguments.image)
     from unmask.images.progress import bar
 
     model = load_model(arguments.model, backend=arguments.backend)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from unmask.cli.loading import load_model
-from unmask.cli.pictures import Drawing, check_out, counting, read_picture, write_pictures
+from unmask.cli.pictures import Drawing, check_out, counting, write_pictures
 from unmask.errors import ConfigError
 from unmask.graphs.config import Backend
+from unmask.images.pictures import open_picture
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -48,7 +49,7 @@ def main(argv: list[str]) -> None:
     """Draw the versions and write them."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask inpaint", description=HELP)
     check_out(arguments.out)
-    mask, image = _mask(arguments), read_picture(arguments.image)
+    mask, image = _mask(arguments), open_picture(arguments.image)
     from unmask.images.progress import bar
 
     model = load_model(arguments.model, backend=arguments.backend)
@@ -67,7 +68,7 @@ def _mask(arguments: Arguments) -> "Image.Image | Box":
     if arguments.box is not None and arguments.mask is None:
         return parse_box(arguments.box)
     if arguments.mask is not None and arguments.box is None:
-        return read_picture(arguments.mask, background="black")
+        return open_picture(arguments.mask, background="black")
     raise ConfigError("say what to replace, in one way", hint="--box 40,0,96,128  or  --mask mask.png")
 
 

@@ -10,8 +10,6 @@ from PIL import Image
 
 from unmask.errors import ConfigError, DataError
 from unmask.files import write_bytes
-from unmask.images.base import MAX_FILE_BYTES
-from unmask.images.transforms import decode
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,18 +36,6 @@ class Drawing:
     windows: int | None = None
     """Beyond the trained size: about so many windows a pass, at random. None: all."""
     seed: int = 0
-
-
-def read_picture(path: Path, background: str = "white") -> Image.Image:
-    """The picture in a file, upright and opaque."""
-    try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise DataError("too large for a picture")
-        return decode(path.read_bytes(), background=background)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from error
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from error
 
 
 def check_out(path: Path) -> None:

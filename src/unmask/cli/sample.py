@@ -12,10 +12,10 @@ import tyro
 from PIL import Image
 
 from unmask.cli.loading import load_model
-from unmask.cli.pictures import read_picture
 from unmask.errors import ConfigError, DataError
 from unmask.files import shortage, sweep, write_bytes, write_json
 from unmask.graphs.config import Backend
+from unmask.images.pictures import open_picture
 from unmask.sampling.config import SamplingConfig
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def _show(model: "Pipeline", arguments: Arguments, film: "list[Tensor]") -> None
 
     if arguments.grid:
         numbers = range(min(arguments.count, SHEET))
-        pictures = [read_picture(_path(arguments.out, number)) for number in numbers]
+        pictures = [open_picture(_path(arguments.out, number)) for number in numbers]
         _write(arguments.grid, grid(pictures, _columns(len(pictures))), "PNG")
         print(f"sheet: {arguments.grid}")
     if arguments.gif:

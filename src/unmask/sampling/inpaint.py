@@ -17,7 +17,8 @@ from torch import Tensor
 
 from unmask.diffusion.schedule import even_plan
 from unmask.errors import ConfigError, DataError
-from unmask.images.transforms import Pixels8, develop
+from unmask.images.pictures import Picture, open_picture
+from unmask.images.transforms import Pixels8
 from unmask.sampling.config import Temperature
 from unmask.sampling.fill import Denoiser, fill
 
@@ -29,11 +30,11 @@ Selected = npt.NDArray[np.bool_]
 """(H, W): the pixels to replace."""
 
 
-def selection(mask: Image.Image | Box, size: tuple[int, int]) -> Selected:
+def selection(mask: Picture | Box, size: tuple[int, int]) -> Selected:
     """The pixels that a mask (white, or nearer to white than to black) or a box selects of a picture."""
     if isinstance(mask, tuple):
         return _boxed(mask, size)
-    levels = develop(mask, "black").convert("L")
+    levels = open_picture(mask, "black").convert("L")
     if levels.size != size:
         (width, height), (wanted_width, wanted_height) = levels.size, size
         raise DataError(

@@ -1,0 +1,27 @@
+"""One picture, as a user has it: in a file, or in memory."""
+
+from pathlib import Path
+
+from PIL import Image
+
+from unmask.errors import DataError
+from unmask.images.base import MAX_FILE_BYTES
+from unmask.images.transforms import decode, develop
+
+Picture = Image.Image | str | Path
+"""A picture, or the file that it is in."""
+
+
+def open_picture(picture: Picture, background: str = "white") -> Image.Image:
+    """The picture, upright and opaque."""
+    if isinstance(picture, Image.Image):
+        return develop(picture, background)
+    path = Path(picture)
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise DataError("too large for a picture")
+        return decode(path.read_bytes(), background=background)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error
