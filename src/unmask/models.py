@@ -18,16 +18,26 @@ from unmask.prior.transformer import Transformer
 M = TypeVar("M", bound=nn.Module)
 
 
+BUILTIN = Path(__file__).with_name("builtin")
+
+
 def open_model(model: str | Path) -> Bundle:
-    """The model in a folder, or of a name on the Hugging Face hub, checked in full."""
+    """The model in a folder, of a built-in name or of one on the Hugging Face hub, checked in full."""
     return bundle.load(locate(model))
 
 
 def locate(model: str | Path) -> Path:
-    """The folder of a model: itself, or where the hub's ``user/name`` is kept on this machine."""
-    folder = Path(model)
-    elsewhere = not folder.parent.exists() and hub.is_name(str(model))
-    return hub.snapshot(str(model)) if elsewhere else folder
+    """The folder of a model: itself, a built-in one, or where the hub's ``user/name`` is kept here."""
+    folder, name = Path(model), str(model)
+    if not folder.exists() and name in builtin_names():
+        return BUILTIN / name
+    elsewhere = not folder.parent.exists() and hub.is_name(name)
+    return hub.snapshot(name) if elsewhere else folder
+
+
+def builtin_names() -> list[str]:
+    """The models that come with the package."""
+    return sorted(path.parent.name for path in BUILTIN.glob(f"*/{bundle.MANIFEST}"))
 
 
 def codec_from(part: Part) -> Autoencoder:
