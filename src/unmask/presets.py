@@ -35,8 +35,8 @@ CODEC: dict[str, CodecTraining] = {
             quantizer=QuantizerConfig(codebook_size=512, kmeans_batches=16, recycle_after=200),
         ),
         loss=LossConfig(adversarial="off"),
-        optim=OptimConfig(lr=3e-4, batch=8, warmup=200, cooldown=2_000, clip=1.0),
-        loop=LoopConfig(steps=12_000, log_every=50, validate_every=500, save_every=100),
+        optim=OptimConfig(lr=3e-4, batch=8, warmup=200, cooldown=500, clip=1.0),
+        loop=LoopConfig(steps=2_500, log_every=50, validate_every=250, save_every=100),
     ),
     # Seconds, for tests and for trying things out.
     "tiny": CodecTraining(
@@ -62,10 +62,10 @@ PRIOR: dict[str, PriorTraining] = {
     "bedrooms": PriorTraining(),
     "ffhq": PriorTraining(optim=OptimConfig(lr=1e-4, batch=20, warmup=30_000)),
     "emoji": PriorTraining(
-        prior=PriorConfig(width=256, depth=8, heads=8, positions="rotary", dropout=0.1),
+        prior=PriorConfig(width=192, depth=8, heads=6, positions="rotary", dropout=0.1),
         diffusion=DiffusionConfig(stratified=True),
-        optim=OptimConfig(lr=5e-4, batch=32, warmup=200, cooldown=1_000, clip=1.0),
-        loop=LoopConfig(steps=6_000, log_every=20, validate_every=250, save_every=250),
+        optim=OptimConfig(lr=8e-4, batch=16, warmup=300, cooldown=2_000, clip=1.0),
+        loop=LoopConfig(steps=6_000, log_every=50, validate_every=500, save_every=100),
     ),
     "tiny": PriorTraining(
         prior=PriorConfig(width=64, depth=2, heads=4, positions="rotary"),
