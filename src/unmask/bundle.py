@@ -27,8 +27,8 @@ Manifest = dict[str, Any]
 UPGRADES: dict[int, Callable[[Manifest], Manifest]] = {}
 """The manifest of each older format to that of the next.
 
-An upgrade leaves configurations and tensors as they are: fingerprints cover them, and codes, priors and scores
-refer to fingerprints. What a network's settings were once called is for ``models`` to know.
+An upgrade leaves configurations and tensors as they are: fingerprints cover them, and codes, priors and
+scores refer to fingerprints. What a network's settings were once called is for ``models`` to know.
 """
 
 

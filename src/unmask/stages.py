@@ -7,11 +7,11 @@ from typing import TypeVar
 from rich.console import Console
 from torch import nn
 
-from unmask.bundle import Bundle
+from unmask.bundle import Bundle, Part
 from unmask.codec.perceptual import Perceptual
 from unmask.codes.store import Codes, encode, is_store, open_codes
 from unmask.config import CodecTraining, PriorTraining, merge, to_json
-from unmask.errors import RunError
+from unmask.errors import BundleError, RunError
 from unmask.files import cache_folder
 from unmask.images.config import ImagesConfig
 from unmask.images.pixels import Pixels, open_pixels
@@ -30,8 +30,13 @@ M = TypeVar("M", bound=nn.Module)
 Settings = TypeVar("Settings", CodecTraining, PriorTraining)
 
 
-def train_codec(settings: CodecTraining, data: str, out: Path, *, resume: bool = False) -> bool:
-    """Train a codec on ``data`` into the run folder ``out``; return whether the last step was reached."""
+def train_codec(
+    settings: CodecTraining, data: str, out: Path, *, resume: bool = False, init: str | None = None
+) -> bool:
+    """Train a codec on ``data`` into the run folder ``out``; return whether the last step was reached.
+
+    It starts from the codec of the model ``init``, or from random weights.
+    """
     engine = Engine(settings.engine)
     pixels = _pixels(data, settings.images, engine)
     net = settings.loss.perceptual
@@ -47,9 +52,13 @@ def train_codec(settings: CodecTraining, data: str, out: Path, *, resume: bool =
         flip=settings.images.flip,
         perceptual=perceptual,
         inception=Inception() if settings.validation_fid else None,
-        about={"data": data, "image_size": settings.images.size, "codec_training": to_json(settings)},
+        about={"data": data, "image_size": settings.images.size, "codec_training": to_json(settings)}
+        | ({"codec_started_from": init} if init else {}),
     )
-    run = _open_run(settings, {"data": _lasting(data)}, out, resume, engine)
+    if init and not resume:
+        _start(task, open_model(init).codec, init)
+    inputs = {"data": _lasting(data)} | ({"init": _lasting(init)} if init else {})
+    run = _open_run(settings, inputs, out, resume, engine)
     if perceptual is None and not resume and engine.is_first:
         run.log(0, {}, kind="note: plain L1, no perceptual loss")
         _say("plain L1, no perceptual loss: pictures will be softer than with --loss.perceptual vgg")
@@ -57,10 +66,19 @@ def train_codec(settings: CodecTraining, data: str, out: Path, *, resume: bool =
         return _train(task, run, settings, engine, "unmask train codec")
 
 
-def train_prior(settings: PriorTraining, codec: str, data: str, out: Path, *, resume: bool = False) -> bool:
+def train_prior(
+    settings: PriorTraining,
+    codec: str,
+    data: str,
+    out: Path,
+    *,
+    resume: bool = False,
+    init: str | None = None,
+) -> bool:
     """Train a prior on the codes that the model at ``codec`` makes of ``data``, into the run folder ``out``.
 
-    ``data`` is anything with pictures, encoded once and remembered, or a folder of codes.
+    ``data`` is anything with pictures, encoded once and remembered, or a folder of codes. It starts from the
+    prior of the model ``init``, which must be one over the same codec's codes, or from random weights.
     """
     engine = Engine(settings.engine)
     model = open_model(codec)
@@ -74,9 +92,13 @@ def train_prior(settings: PriorTraining, codec: str, data: str, out: Path, *, re
         codes,
         codec=model.codec,
         decode=codec_from(model.codec).to(engine.device).decode,
-        about=model.about | {"prior_training": to_json(settings)},
+        about=model.about
+        | {"prior_training": to_json(settings)}
+        | ({"prior_started_from": init} if init else {}),
     )
-    inputs = {"codec": _lasting(codec), "data": _lasting(data)}
+    if init and not resume:
+        _start(task, _prior_over(model.codec, init), init)
+    inputs = {"codec": _lasting(codec), "data": _lasting(data)} | ({"init": _lasting(init)} if init else {})
     run = _open_run(settings, inputs, out, resume, engine)
     return _train(task, run, settings, engine, "unmask train prior")
 
@@ -99,6 +121,29 @@ def encode_data(
 def _loaded(module: M, name: str) -> M:
     module.load_state_dict(require(name))
     return module
+
+
+def _prior_over(codec: Part, init: str) -> Part:
+    """The prior of the model ``init``, if it speaks of this codec's codes."""
+    model = open_model(init)
+    if model.prior is None:
+        raise BundleError(f"{init} is a codec alone: it has no prior to start from")
+    if model.codec.fingerprint != codec.fingerprint:
+        found, wanted = model.codec.fingerprint, codec.fingerprint
+        raise BundleError(
+            f"the prior of {init} was trained on codes of codec {found}, not {wanted}; "
+            "the same numbers would mean different patches",
+            hint=f"take its codec too:  unmask train prior {init} DATA --init {init}",
+        )
+    return model.prior
+
+
+def _start(task: CodecTask | PriorTask, part: Part, init: str) -> None:
+    try:
+        task.start_from(part.tensors)
+    except RuntimeError as error:
+        message = f"the weights of {init} do not fit the settings: {error}"
+        raise BundleError(message, hint="leave the settings of the network to the model") from None
 
 
 def _codes(settings: PriorTraining, model: Bundle, data: str, engine: Engine) -> Codes:

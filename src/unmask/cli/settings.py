@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import yaml
 
 from unmask.config import merge, read_changes, to_json
-from unmask.errors import ConfigError, RunError
+from unmask.errors import BundleError, ConfigError, RunError
 
 T = TypeVar("T")
 
@@ -22,6 +22,8 @@ class Origin:
     """Named settings to start from; they are the defaults shown below."""
     config: Path | None = None
     """A YAML or JSON file of settings, put over the preset's."""
+    init: str | None = None
+    """A model to start from instead of random weights; it brings its network's settings along."""
     resume: Path | None = None
     """A run to go on with; it brings its own inputs and settings."""
     print_config: bool = False
@@ -38,16 +40,20 @@ class Start(Generic[T]):
 
 
 def starting_point(argv: list[str], preset: Callable[[str], T], stage: str) -> Start[T]:
-    """A preset with the changes of a ``--config`` file, or what a run to ``--resume`` was started with."""
+    """A preset, what a model or a run to start from brings along, and the changes of a ``--config`` file."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--preset")
     parser.add_argument("--config", type=Path)
+    parser.add_argument("--init")
     parser.add_argument("--resume", type=Path)
     given, _ = parser.parse_known_args(argv)
-    if given.resume and given.preset:
-        raise ConfigError("a run that goes on keeps its own settings; --preset is for new ones")
+    if given.resume and (given.preset or given.init):
+        option = "--preset" if given.preset else "--init"
+        raise ConfigError(f"a run that goes on keeps its own settings and weights; {option} is for new ones")
     run = _run_config(given.resume, stage) if given.resume else {}
     settings = merge(preset(given.preset or Origin.preset), run.get("settings", {}))
+    if given.init:
+        settings = merge(settings, _network_settings(given.init, stage))
     if given.config:
         settings = merge(settings, read_changes(given.config))
     return Start(settings, run)
@@ -62,6 +68,22 @@ def _run_config(folder: Path, stage: str) -> dict[str, Any]:
         other = "prior" if stage == "codec" else "codec"
         raise RunError(f"{folder} trains a {other}", hint=f"unmask train {other} --resume {folder}")
     return config
+
+
+def _network_settings(model: str, stage: str) -> dict[str, Any]:
+    """What a model to start from settles: the network, and for a codec the size of its pictures."""
+    from unmask.models import open_model
+
+    bundle = open_model(model)
+    if stage not in bundle.parts:
+        raise BundleError(f"{model} is a codec alone: it has no prior to start from")
+    config = bundle.parts[stage].config
+    if stage == "prior":
+        return {
+            "prior": {key: value for key, value in config.items() if key not in ("codebook_size", "grid")}
+        }
+    quantizer = config["quantizer"] | {"kmeans_batches": 0}  # its codebook is there already
+    return {"codec": config | {"quantizer": quantizer}, "images": {"size": bundle.about["image_size"]}}
 
 
 def print_settings(settings: object) -> None:

@@ -14,6 +14,7 @@ HELP = f"""Learn to turn pictures into codes and back (stage 1).
 
   unmask train codec emoji --out runs/codec                    the built-in pictures
   unmask train codec photos/ --preset churches --optim.batch 8   your own, at the paper's size
+  unmask train codec photos/ --init runs/codec/best --out runs/mine     from a model, not from nothing
   unmask train codec --resume runs/codec                       go on after a stop, however it came
   unmask train codec --resume runs/codec --loop.steps 20000    train longer
 
@@ -41,5 +42,6 @@ def main(argv: list[str]) -> None:
         return
     from unmask.stages import train_codec
 
-    out = arguments.resume or arguments.out
-    train_codec(arguments.settings, arguments.data, out, resume=arguments.resume is not None)
+    out, resume = arguments.resume or arguments.out, arguments.resume is not None
+    init = start.run.get("init") if resume else arguments.init
+    train_codec(arguments.settings, arguments.data, out, resume=resume, init=init)

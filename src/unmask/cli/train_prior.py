@@ -15,6 +15,7 @@ HELP = f"""Learn how codes go together (stage 2): absorbing diffusion, or its au
   unmask train prior runs/codec/best emoji --out runs/prior             on the pictures themselves
   unmask train prior runs/codec/best photos.codes --preset churches     on codes made by unmask encode
   unmask train prior runs/codec/best emoji --kind autoregressive --out runs/twin
+  unmask train prior MODEL photos/ --init MODEL --out runs/mine         from a model, not from nothing
   unmask train prior --resume runs/prior                                go on after a stop
 
 Presets: {", ".join(PRIOR)}. RUN/best is a whole model, codec and prior, ready to sample."""
@@ -48,4 +49,5 @@ def main(argv: list[str]) -> None:
     from unmask.stages import train_prior
 
     out, resume = arguments.resume or arguments.out, arguments.resume is not None
-    train_prior(arguments.settings, arguments.codec, arguments.data, out, resume=resume)
+    init = start.run.get("init") if resume else arguments.init
+    train_prior(arguments.settings, arguments.codec, arguments.data, out, resume=resume, init=init)

@@ -10,7 +10,7 @@ its name only when it is whole.
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +40,8 @@ class Stamp:
     """Fingerprint of the codec that made the codes."""
     pixels: tuple[str, str]
     """Fingerprints of the pictures of each split."""
-    data: str
-    """What the user called the pictures."""
+    data: str = field(compare=False)
+    """What the user called the pictures; by another name they are the same."""
     image_size: int
     grid: tuple[int, int]
     codebook_size: int

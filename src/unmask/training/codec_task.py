@@ -69,6 +69,11 @@ class CodecTask:
         self._ema = Ema(self._codec, optim.ema_decay)
         self._counts = torch.zeros(self._codec.codebook_size, dtype=torch.int64, device=engine.device)
 
+    def start_from(self, tensors: Mapping[str, Tensor]) -> None:
+        """Begin with the weights of a codec instead of random ones."""
+        self._codec.load_state_dict(tensors)
+        self._ema.module.load_state_dict(tensors)
+
     def begin(self) -> None:
         """Start the codebook from k-means where that is asked for."""
         quantizer = self._codec.quantizer

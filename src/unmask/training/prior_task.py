@@ -59,6 +59,11 @@ class PriorTask:
         self._ema = Ema(self._prior, optim.ema_decay)
         self._curve: dict[str, list[float]] = {}
 
+    def start_from(self, tensors: Mapping[str, Tensor]) -> None:
+        """Begin with the weights of a prior instead of random ones."""
+        self._prior.load_state_dict(tensors)
+        self._ema.module.load_state_dict(tensors)
+
     def begin(self) -> None:
         """Nothing comes before the first step."""
 
