@@ -64,7 +64,7 @@ class Scores:
 def load(model: str | Path, device: str = "auto", backend: Backend = "torch") -> "Pipeline":
     """The model in a folder, such as ``runs/prior/best``, or ``user/name`` of the Hugging Face hub.
 
-    An ONNX back-end computes the prior's passes on the CPU, faster there and wherever the rest runs.
+    An ONNX back-end computes the prior's passes by onnxruntime, on the CPU wherever the rest runs.
     """
     device = best_device() if device == "auto" else device
     return Pipeline(open_model(model), torch.device(device), backend)

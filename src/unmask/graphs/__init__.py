@@ -1,1 +1,1 @@
-"""Networks as ONNX graphs, for other programs and for faster passes on a CPU."""
+"""Networks as ONNX graphs, for other programs and for sampling by onnxruntime."""

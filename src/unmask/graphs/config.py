@@ -3,5 +3,5 @@
 from typing import Literal
 
 Backend = Literal["torch", "onnx", "onnx-int8"]
-"""torch: as trained, on any device. onnx: the same numbers from onnxruntime on the CPU. onnx-int8: the same
-with weights and activations rounded to 8 bits, fastest on a CPU."""
+"""torch: as trained, on any device. onnx: onnxruntime on the CPU. onnx-int8: the same with weights and
+activations rounded to 8 bits."""
