@@ -46,13 +46,17 @@ def main(argv: list[str]) -> None:
 
 def _listen(host: str, port: int) -> socket.socket:
     """A socket at the address, opened before anything is loaded: if it is taken, one hears of it at once."""
+    if not 0 <= port <= 65535:
+        raise ConfigError(
+            f"port {port} is none; ports are numbers up to 65535", hint="try another:  --port 0"
+        )
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
-    except (OSError, OverflowError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "ports are numbers up to 65535"
+    except OSError as error:
         raise ConfigError(
-            f"the Studio cannot listen at {host}, port {port}: {reason}", hint="try another:  --port 0"
+            f"the Studio cannot listen at {host}, port {port}: {error.strerror}",
+            hint="try another:  --port 0",
         ) from error
 
 
@@ -63,11 +67,14 @@ def _serve(arguments: Arguments, door: socket.socket) -> None:
     from unmask.pipeline import load
     from unmask.studio.guard import Access
     from unmask.studio.server import create_app
+    from unmask.studio.tasks import warm_up
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     with console.status("opening the model"):
         access = Access.at(arguments.host, arguments.token)
-        app = create_app(load(arguments.model), arguments.model, access=access)
+        model = load(arguments.model)
+        app = create_app(model, arguments.model, access=access)
+        warm_up(model)
     print(f"Unmask Studio: {address(arguments.host, door.getsockname()[1], access.token)}", flush=True)
     console.print("stop it with Ctrl-C")
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1, limit_concurrency=512)

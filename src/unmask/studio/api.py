@@ -167,7 +167,7 @@ def api(studio: Studio) -> APIRouter:
 
     @routes.post("/score", **POST)
     def score(request: Score) -> JobView:
-        """Score the centre of a picture: bits per code, and those of each code given half of the others."""
+        """Score the centre of a picture: bits per code, and those of each single code."""
         return studio.submit(request)
 
     _add_jobs(routes, studio)

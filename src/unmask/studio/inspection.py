@@ -8,15 +8,11 @@ from PIL import Image
 from torch import Tensor
 
 from unmask.images.transforms import square, to_pictures, to_tensor
-from unmask.likelihood import code_costs
 from unmask.metrics.distortion import psnr
 from unmask.pipeline import Pipeline
-from unmask.prior.transformer import Transformer
-from unmask.rng import generator
 from unmask.studio.jobs import Outcome
 from unmask.studio.pictures import png
-
-HALVES = 8  # times that a picture's codes are parted into a half that is shown and one that is guessed
+from unmask.surprise import code_nats
 
 
 @torch.no_grad()
@@ -36,28 +32,14 @@ def score(model: Pipeline, picture: Image.Image, draws: int, seed: int) -> Outco
     seen, images = _seen(model, picture)
     codes = model.codec.encode(images)
     (bits_per_code,) = model.score([seen], draws=draws, seed=seed).bits
+    nats = code_nats(model.prior, codes.flatten(1), 0, num_draws=draws, seed=seed)
     figures = {
         "bits_per_code": bits_per_code,
         "bits": bits_per_code * codes.numel(),
         "exact": model.prior.causal,
-        "surprise": surprise(model.prior, codes.flatten(1), seed).view(codes.shape[1:]).tolist(),
+        "surprise": (nats / math.log(2)).view(codes.shape[1:]).tolist(),
     }
     return Outcome(pictures=[png(seen)], figures=figures)
-
-
-def surprise(prior: Transformer, codes: Tensor, seed: int) -> Tensor:
-    """(N,) bits of each of (1, N) codes, given a random half of the others; the mean over several halves.
-
-    Of an autoregressive prior: given all that come before it, which is exact.
-    """
-    if prior.causal:
-        costs = code_costs(prior, codes, torch.ones_like(codes, dtype=torch.bool))
-    else:
-        rng, N = generator(seed, "surprise"), codes.shape[1]
-        halves = [torch.randperm(N, generator=rng) < N // 2 for _ in range(HALVES)]
-        masks = torch.stack([mask for half in halves for mask in (half, ~half)]).to(codes.device)
-        costs = code_costs(prior, codes.expand(len(masks), -1), masks).sum(0, keepdim=True) / HALVES
-    return (costs[0] / math.log(2)).cpu()
 
 
 def _seen(model: Pipeline, picture: Image.Image) -> tuple[Image.Image, Tensor]:

@@ -42,6 +42,15 @@ def task_of(request: Request, model: Pipeline) -> Task:
             return lambda report: score(model, picture, request.draws, request.seed)
 
 
+@torch.no_grad()
+def warm_up(model: Pipeline) -> None:
+    """Have done what is only done at first use, before anybody waits for it."""
+    codes = torch.full((1, model.prior.num_positions), model.prior.mask_id)
+    model.preview(codes)
+    if not model.prior.causal:
+        model.denoiser(codes.to(model.device), torch.ones_like(codes, dtype=torch.bool).to(model.device))
+
+
 def _sampling(request: Sample, model: Pipeline) -> Task:
     num_codes = request.count * model.prior.num_positions
     _check_codes(num_codes)

@@ -11,14 +11,16 @@ const VIEWS = ["create", "edit", "extend", "inspect"];
 const THEMES = ["auto", "light", "dark"];
 
 function route() {
-  const name = VIEWS.includes(location.hash.slice(1)) ? location.hash.slice(1) : "create";
+  const asked = location.hash.slice(2);
+  if (!VIEWS.includes(asked) && document.querySelector("nav a[aria-current]")) return; // a place within the page
+  const name = VIEWS.includes(asked) ? asked : "create";
   for (const view of VIEWS) select(`#${view}`).hidden = view !== name;
   for (const link of document.querySelectorAll("nav a")) {
-    if (link.hash === `#${name}`) link.setAttribute("aria-current", "page");
+    if (link.hash === `#/${name}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   document.title = `${name[0].toUpperCase()}${name.slice(1)} · Unmask Studio`;
-  window.dispatchEvent(new CustomEvent("viewchange", { detail: name }));
+  scrollTo(0, 0);
 }
 
 function chooseTheme() {
@@ -56,11 +58,11 @@ function showModel(model) {
 /** The views that work on a picture, as functions that take one. An autoregressive model cannot fill in. */
 function openViews(model) {
   const classes = model.kind === "absorbing" ? { edit: Edit, extend: Extend, inspect: Inspect } : { inspect: Inspect };
-  for (const name of VIEWS) select(`nav a[href="#${name}"]`).hidden = !(name in classes || name === "create");
+  for (const name of VIEWS) select(`nav a[href="#/${name}"]`).hidden = !(name in classes || name === "create");
   const places = Object.entries(classes).map(([name, View]) => {
     const view = new View(model);
     const take = (canvas) => {
-      location.hash = name;
+      location.hash = `/${name}`;
       view.take(canvas);
     };
     return [name, take];

@@ -100,7 +100,7 @@ export class Create {
   }
 
   reuse(settings) {
-    location.hash = "create";
+    location.hash = "/create";
     this.fields.set(settings);
     if (this.fields.inputs.order) this.settle();
   }

@@ -45,11 +45,13 @@ export class Extend {
       fields.number(side, label, { min: 0, max: model.limits.edge_px, step: model.factor, value: 0, place });
       fields.inputs[side].addEventListener("change", () => this.frame.margins && this.frame.set({ [side]: Number(fields.inputs[side].value) }));
     });
-    fields.range("count", "Versions", { min: 1, max: 8, value: 2 });
+    const window = Math.min(...model.grid);
+    const [balanced, fast] = [Math.max(window >> 2, 1), Math.max(window >> 1, 1)];
+    const pair = fields.pair();
+    fields.range("count", "Versions", { min: 1, max: 8, value: 2, place: pair });
+    fields.choice("stride", "Care", [[1, "Exact"], [balanced, "Balanced"], [fast, "Fast"]], { value: balanced, place: pair });
     fields.range("steps", "Steps", { min: 1, max: Math.min(256, model.limits.steps), value: 64 });
     fields.range("temperature", "Temperature", { min: 0, max: 1.5, step: 0.05, value: 0.8, words: (value) => value.toFixed(2) });
-    const window = Math.min(...model.grid);
-    fields.choice("stride", "Care", [[1, "Exact: every window"], [Math.max(window >> 2, 1), "Balanced"], [Math.max(window >> 1, 1), "Fast"]], { value: Math.max(window >> 2, 1) });
     fields.seed();
     for (const side of SIDES) fields.enable(side, false);
   }

@@ -23,8 +23,8 @@ export class Frame {
     const sides = HANDLES[name];
     const single = sides.length === 1;
     const kind = single ? SIDES[name][0] : name;
-    const handle = el("button", {
-      type: "button", className: `handle ${kind}`, "data-handle": name, tabIndex: single ? 0 : -1,
+    const handle = el("div", {
+      className: `handle ${kind}`, "data-handle": name, tabIndex: single ? 0 : undefined,
       role: single ? "slider" : undefined, "aria-hidden": single ? undefined : "true",
       "aria-label": single ? `Pixels to add, ${name}` : undefined, "aria-valuemin": single ? 0 : undefined,
       "aria-orientation": single ? (kind === "x" ? "horizontal" : "vertical") : undefined,

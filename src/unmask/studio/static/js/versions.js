@@ -33,9 +33,9 @@ export class Versions {
     this.place.parentElement.classList.remove("alone");
     this.tools.hidden = true;
     this.grid.style.setProperty("--ratio", ratio);
-    this.grid.classList.toggle("broad", ratio > 1.4);
     const count = job.settings.count ?? 1;
-    this.title.textContent = count > 1 ? "Choose a version" : "The result";
+    this.grid.classList.toggle("broad", ratio > 1.4 || count === 1);
+    this.title.textContent = count > 1 ? "Choose a version" : "The result: take it to go on from there";
     this.tiles = [...Array(count).keys()].map((number) => this.tile(`${number + 1}`, el("div", { className: "blank" })));
     this.grid.append(...this.tiles);
   }
@@ -67,7 +67,8 @@ export class Versions {
       this.tiles[number].disabled = false;
     });
     this.tools.hidden = false;
-    this.save.disabled = true;
+    this.chosen = job.pictures.length === 1 ? job.pictures[0] : null;
+    this.save.disabled = !this.chosen;
   }
 
   async choose(tile) {

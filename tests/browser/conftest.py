@@ -1,0 +1,168 @@
+"""A real browser before a real server."""
+
+import io
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from unmask import bundle
+from unmask.bundle import Bundle, Part
+from unmask.codec.autoencoder import Autoencoder
+from unmask.codec.config import CodecConfig, QuantizerConfig
+from unmask.models import builtin_names
+from unmask.prior.config import PriorConfig
+from unmask.prior.transformer import Transformer
+from unmask.rng import generator
+
+UNMASK = Path(sys.executable).with_name("unmask")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+SCREENSHOTS = os.environ.get("UNMASK_SCREENSHOTS")  # a folder for what docs/studio.md shows
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip("no Chromium here to look at the page with; install it:  apt-get install chromium")
+    return found
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What is served: the model that UNMASK_STUDIO_MODEL names, else the built-in one, else one of no use."""
+    if named := os.environ.get("UNMASK_STUDIO_MODEL"):
+        return named
+    if "emoji" in builtin_names():
+        return "emoji"
+    folder = tmp_path_factory.mktemp("studio") / "model"
+    bundle.save(_untrained(), folder)
+    return str(folder)
+
+
+def _untrained() -> Bundle:
+    """Random weights, for pictures of 64×64 pixels and 16×16 codes."""
+    codec = CodecConfig(
+        width=8,
+        multipliers=(1, 2, 2),
+        blocks=1,
+        attention=(),
+        code_width=4,
+        groups=4,
+        quantizer=QuantizerConfig(codebook_size=64),
+    )
+    prior = PriorConfig(width=32, depth=2, heads=2)
+    networks = (
+        Autoencoder(codec, generator(0, "codec")),
+        Transformer(prior, 64, (16, 16), generator(0, "prior")),
+    )
+    configs = asdict(codec), asdict(prior) | {"codebook_size": 64, "grid": [16, 16]}
+    parts = [Part(config, network.state_dict()) for config, network in zip(configs, networks, strict=True)]
+    return Bundle(*parts, about={"image_size": 64})
+
+
+@pytest.fixture(scope="session")
+def address(chromium: str, model: str) -> Iterator[str]:
+    """Where the command says that the page is."""
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    command = [UNMASK, "studio", model, "--port", "0"]
+    server = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    line = server.stdout.readline()
+    assert line.startswith("Unmask Studio: http://127.0.0.1:"), line + server.stderr.read()
+    yield line.split()[-1]
+    server.terminate()
+    _, errors = server.communicate(timeout=30)
+    assert "Traceback" not in errors, errors
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Browser]:
+    """Ends with its module: while it is there, no other event loop may run."""
+    expect.set_options(timeout=60_000)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def tab(browser: Browser, address: str) -> Iterator[Open]:
+    """Open a tab at a view. Whatever it does, it asks nobody but the server, and no script fails."""
+    asked, complaints, contexts = [], [], []
+
+    def open_tab(view: str = "create", **options: Any) -> Page:
+        context = browser.new_context(**({"viewport": {"width": 1440, "height": 900}} | options))
+        contexts.append(context)
+        context.set_default_timeout(60_000)
+        context.on("request", lambda request: asked.append(request.url))
+        context.on("weberror", lambda error: complaints.append(str(error.error)))
+        context.on("console", lambda said: said.type == "error" and complaints.append(said.text))
+        page = context.new_page()
+        page.goto(f"{address}#/{view}")
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    yield open_tab
+    for context in contexts:
+        context.close()
+    own = urlsplit(address).netloc
+    assert asked
+    assert [
+        url for url in asked if urlsplit(url).scheme not in ("data", "blob") and urlsplit(url).netloc != own
+    ] == []
+    # That the server refused something is for the page to say; a browser complains of it as well.
+    assert [said for said in complaints if "Failed to load resource" not in said] == []
+
+
+@pytest.fixture
+def shot() -> Callable[[Page, str], None]:
+    """Keep a picture of the page for the documentation, where that is wanted."""
+
+    def keep(page: Page, name: str) -> None:
+        if not SCREENSHOTS:
+            return
+        page.mouse.move(0, 0)
+        page.wait_for_timeout(300)
+        with Image.open(io.BytesIO(page.screenshot())) as picture:
+            picture.convert("RGB").save(Path(SCREENSHOTS) / f"studio-{name}.webp", quality=88, method=6)
+
+    return keep
+
+
+def pixels_of(page: Page, selector: str) -> np.ndarray:
+    """The pixels of a canvas or of a picture on the page, as they are."""
+    flat = page.evaluate(
+        """async (selector) => {
+            const seen = document.querySelector(selector);
+            if (seen.tagName === "IMG") await seen.decode();
+            const canvas = document.createElement("canvas");
+            const [width, height] = [seen.naturalWidth ?? seen.width, seen.naturalHeight ?? seen.height];
+            Object.assign(canvas, { width, height });
+            const context = canvas.getContext("2d");
+            context.drawImage(seen, 0, 0);
+            return [width, height, ...context.getImageData(0, 0, width, height).data];
+        }""",
+        selector,
+    )
+    width, height, *levels = flat
+    return np.array(levels, np.uint8).reshape(height, width, 4)
+
+
+@pytest.fixture
+def look() -> Callable[[Page, str], np.ndarray]:
+    return pixels_of
