@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 import tyro
 
+from unmask.cli.loading import load_model
 from unmask.errors import ConfigError, DataError
+from unmask.graphs.config import Backend
 from unmask.metrics.config import FIGURES, Metric
 from unmask.sampling.config import SamplingConfig
 
@@ -75,6 +77,8 @@ class Arguments:
     batch: int = 16
     """Pictures drawn at a time."""
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    backend: Backend = "torch"
+    """What computes the prior. onnx, onnx-int8: onnxruntime on the CPU (docs/models.md)."""
 
     def check(self) -> list[Metric]:
         """The metrics asked for; refuse what could not be done, before anything is computed."""
@@ -108,9 +112,8 @@ def main(argv: list[str]) -> None:
     arguments = tyro.cli(Arguments, args=argv, prog="unmask evaluate", description=HELP)
     metrics, sweep = arguments.check(), _sweep(arguments)
     from unmask.cli.results import Results, plot
-    from unmask.pipeline import load
 
-    model = load(arguments.model, arguments.device)
+    model = load_model(arguments.model, arguments.device, arguments.backend)
     real = _real(model, arguments)
     results = Results(arguments.out, model.fingerprint, _protocol(model, real, arguments), arguments.options)
     reference = _reference(model, real, arguments)

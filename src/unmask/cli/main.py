@@ -28,7 +28,6 @@ COMMANDS = {
     "studio": ("unmask.cli.studio", "all of this on a web page, on your own machine"),
     "import": ("unmask.cli.import_", "make a model of other people's files"),
     "export": ("unmask.cli.export", "a model for other programs (ONNX) or other people (the hub)"),
-    "export": ("unmask.cli.export", "a model for other programs (ONNX) or other people (the hub)"),
     "evaluate": ("unmask.cli.evaluate", "how good samples are: FID, KID, precision, recall, diversity"),
     "neighbours": ("unmask.cli.neighbours", "the training pictures nearest to samples; are they copies?"),
     "weights": ("unmask.cli.weights", "third-party weights (Inception, VGG, Alex): list, fetch, verify"),

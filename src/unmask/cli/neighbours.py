@@ -12,6 +12,7 @@ from PIL import Image, ImageDraw
 from rich.console import Console
 from rich.table import Table
 
+from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, counting, write_pictures
 from unmask.errors import ConfigError, DataError
 from unmask.files import write_bytes
@@ -71,9 +72,8 @@ def main(argv: list[str]) -> None:
     arguments.check()
     from unmask.images.progress import bar
     from unmask.metrics.neighbours import Neighbourhood, memorisation
-    from unmask.pipeline import load
 
-    model = load(arguments.model)
+    model = load_model(arguments.model)
     train, held_out = (model.open(arguments.data, side) for side in ("train", "validation"))
     with bar(f"looking at {arguments.data}") as report:
         place = Neighbourhood(train, arguments.by, device=model.device, report=report)

@@ -9,7 +9,10 @@ from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
+from unmask.cli.loading import load_model
 from unmask.errors import DataError
+from unmask.images.base import SUFFIXES
+from unmask.images.pictures import open_picture
 from unmask.memory import kept_memory
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ HELP = """Send pictures through a codec and back: a picture to look at, and how 
 
   unmask reconstruct runs/codec/best emoji                       the pictures held out of training
   unmask reconstruct runs/codec/best photos/ --split all --out compare.png
+  unmask reconstruct runs/codec/best cat.jpg                     a single picture
 
 LPIPS and FID are measured where their weights are there: unmask weights get lpips-vgg, inception."""
 
@@ -36,7 +40,7 @@ class Arguments:
     model: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="MODEL")]
     """A model, such as runs/codec/best."""
     data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")]
-    """Pictures: a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji'."""
+    """Pictures: a file, a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji'."""
     split: Literal["validation", "train", "all"] = "validation"
     """Which of them."""
     count: int = 16
@@ -50,12 +54,9 @@ def main(argv: list[str]) -> None:
     arguments = tyro.cli(Arguments, args=argv, prog="unmask reconstruct", description=HELP)
     from unmask.images.progress import bar
     from unmask.metrics.reconstruction import measure_reconstructions
-    from unmask.pipeline import load
 
-    model = load(arguments.model)
-    pixels = model.open(arguments.data, None if arguments.split == "all" else arguments.split)
-    if not len(pixels):
-        raise DataError(f"{arguments.data} has no pictures on that side of its split", hint="--split all")
+    model = load_model(arguments.model)
+    pixels = _pixels(model, arguments)
     _show(model, pixels, arguments)
     with bar("measuring") as report, kept_memory():
         figures = measure_reconstructions(
@@ -64,13 +65,52 @@ def main(argv: list[str]) -> None:
             batch=16,
             device=model.device,
             perceptual=_perceptual(),
-            inception=_inception(),
+            inception=_inception() if len(pixels) > 1 else None,
             report=report,
         )
+    _print(figures, model, len(pixels), arguments)
+
+
+def _pixels(model: "Pipeline", arguments: Arguments) -> "PixelSet":
+    """The pictures of a set, or the only one of a file."""
+    import numpy as np
+
+    from unmask.images.pixels import PixelSet
+    from unmask.images.transforms import square
+
+    path = Path(arguments.data)
+    if path.suffix.lower() in SUFFIXES and path.is_file():
+        picture = np.asarray(square(open_picture(path), model.image_size))[None]
+        return PixelSet([path.name], np.arange(1), lambda rows: picture[rows], [path.name])
+    pixels = model.open(arguments.data, None if arguments.split == "all" else arguments.split)
+    if not len(pixels):
+        raise DataError(f"{arguments.data} has no pictures on that side of its split", hint="--split all")
+    return pixels
+
+
+def _print(figures: dict[str, float], model: "Pipeline", count: int, arguments: Arguments) -> None:
+    """The figures; beside an FID how it came about, and what to beware of."""
+    from unmask.metrics.features import INCEPTION
+    from unmask.metrics.protocol import Protocol, caution
+
     table = Table(box=None, show_header=False, pad_edge=False)
-    for name, value in {"pictures": len(pixels), **figures}.items():
+    for name, value in {"pictures": count, **figures}.items():
         table.add_row(f"[bold]{name}[/]", f"{value:.4g}")
-    Console(highlight=False).print(table)
+    console = Console(highlight=False)
+    console.print(table)
+    if "fid" in figures:
+        protocol = Protocol(
+            what="reconstructions",
+            pictures=count,
+            reference=arguments.data,
+            split=arguments.split,
+            reference_pictures=count,
+            size_px=model.image_size,
+            features=INCEPTION,
+        )
+        console.print(f"fid: {protocol}", soft_wrap=True, markup=False)
+        if warning := caution(count):
+            console.print(f"caution: {warning}", soft_wrap=True, markup=False)
 
 
 def _show(model: "Pipeline", pixels: "PixelSet", arguments: Arguments) -> None:

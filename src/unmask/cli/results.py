@@ -20,6 +20,8 @@ from unmask.metrics.protocol import Protocol, caution
 Row = dict[str, Any]
 """Settings and figures of one set of pictures: ``fid`` is a figure, ``fid_error`` its standard error."""
 
+WIDE = 1000  # characters: more than any table has, since figures are never to be cut
+PANELS = 4  # in a row of the plot
 SETTINGS = ("steps", "temperature", "schedule", "order")
 
 
@@ -56,12 +58,13 @@ class Results:
 
     def show(self, figures: Sequence[str]) -> None:
         """Print the table, how it came about, and what to beware of."""
-        console = Console(highlight=False, markup=False)
-        console.print(_table(self.rows, self.real, figures))
-        console.print(f"\n{self._protocol}", soft_wrap=True)
+        table = _table(self.rows, self.real, figures)
+        Console(highlight=False, markup=False, width=Console(width=WIDE).measure(table).maximum).print(table)
+        console = Console(highlight=False, markup=False, soft_wrap=True)
+        console.print(f"\n{self._protocol}")
         if "fid" in figures and self._caution:
-            console.print(f"caution: {self._caution}", soft_wrap=True)
-        console.print(f"also in {self.folder}: results.csv, results.json", soft_wrap=True)
+            console.print(f"caution: {self._caution}")
+        console.print(f"also in {self.folder}: results.csv, results.json")
 
     def _load(self) -> None:
         """Take over what an earlier command left, if it was after the same."""
@@ -99,7 +102,7 @@ def _table(rows: Sequence[Row], real: Row, figures: Sequence[str]) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     settings = [name for name in SETTINGS if any(name in row for row in rows)]
     for name in (*settings, *figures):
-        table.add_column(name.replace("_", " "), justify="right")
+        table.add_column(name.replace("_", " "), justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*(_setting(row, name) for name in settings), *(_figure(row, name) for name in figures))
     if real.keys() & set(figures):
@@ -133,23 +136,31 @@ def plot(rows: Sequence[Row], figures: Sequence[str], path: Path) -> bool:
     except ImportError:
         print("no plot, since matplotlib is not installed:  pip install 'unmask[plot]'")
         return False
-    picture = Figure(figsize=(4 * len(figures), 3.5), layout="constrained")
-    for axes, figure in zip(picture.subplots(1, len(figures), squeeze=False)[0], figures, strict=True):
-        for label, line in _lines(rows, along, figure).items():
+    height, width = -(-len(figures) // PANELS), min(PANELS, len(figures))
+    picture = Figure(figsize=(3.4 * width, 3 * height), layout="constrained")
+    panels = picture.subplots(height, width, squeeze=False).flatten()
+    for axes, figure in zip(panels, figures, strict=False):
+        for label, line in _lines(rows, along, [name for name in swept if name != along], figure).items():
             x, y, error = zip(*line, strict=True)
             axes.errorbar(x, y, yerr=error, marker="o", capsize=3, label=label)
         axes.set(xlabel=along, title=figure.replace("_", " "))
-        if len(swept) > 1:
-            axes.legend(fontsize="small")
+    for axes in panels[len(figures) :]:
+        axes.set_axis_off()
+    if len(swept) > 1:
+        handles, labels = panels[0].get_legend_handles_labels()
+        picture.legend(handles, labels, loc="outside lower center", ncols=width, fontsize="small")
     picture.savefig(path, dpi=120)
     return True
 
 
-def _lines(rows: Sequence[Row], along: str, figure: str) -> dict[str, list[tuple[str, float, float]]]:
-    """Points (setting, value, error) by what else was set."""
+def _lines(
+    rows: Sequence[Row], along: str, others: Sequence[str], figure: str
+) -> dict[str, list[tuple[str, float, float]]]:
+    """Points (setting, value, error) by what else was swept."""
     lines: dict[str, list[tuple[str, float, float]]] = {}
-    for row in sorted((row for row in rows if along in row), key=lambda row: row[along] or math.inf):
-        others = ", ".join(f"{name} {_setting(row, name)}" for name in SETTINGS if name != along)
-        point = (_setting(row, along), row[figure], row.get(f"{figure}_error") or 0.0)
-        lines.setdefault(others, []).append(point)
+    for row in sorted(rows, key=lambda row: row[along] or math.inf):
+        if figure in row:
+            label = ", ".join(f"{name} {_setting(row, name)}" for name in others)
+            point = (_setting(row, along), row[figure], row.get(f"{figure}_error", 0.0))
+            lines.setdefault(label, []).append(point)
     return lines

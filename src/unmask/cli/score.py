@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 from PIL import Image, ImageOps
 
+from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, write_pictures
 from unmask.errors import ConfigError, DataError
 from unmask.files import write_bytes
@@ -81,18 +82,16 @@ def main(argv: list[str]) -> None:
     arguments = tyro.cli(Arguments, args=argv, prog="unmask score", description=HELP)
     arguments.check()
     from unmask.images.progress import bar
-    from unmask.pipeline import load
 
-    model = load(arguments.model)
+    model = load_model(arguments.model)
     pixels = model.open(arguments.data, None if arguments.split == "all" else arguments.split)
-    columns: dict[str, list[float]] = {}
+    head = _fitted(model, arguments) if arguments.pixels else None
     with bar("scoring codes") as report:
         pictures = _pictures(pixels, report)
         scores = model.score(pictures, draws=arguments.draws, steps=arguments.steps, seed=arguments.seed)
-    columns["bits_per_code"] = scores.bits
+    columns = {"bits_per_code": scores.bits}
     exact = "exactly" if model.prior.causal else "at most"
     print(f"{exact} {scores.mean:.4f} ± {scores.standard_error:.4f} bits per code, {len(pixels)} pictures")
-    head = _fitted(model, arguments) if arguments.pixels else None
     if head is not None:
         columns |= _per_dimension(model, head, pixels, scores.bits, arguments.bits)
         _print_dimensions(columns, arguments.bits)

@@ -61,8 +61,9 @@ class Reference:
 
     def diversity(self, count: int) -> dict[str, Estimate]:
         """The figures that ``count`` of the real pictures have themselves: what samples could reach."""
-        codes = code_perplexity(self._codec, self.pixels, self.pixels.spread(count))
-        return _diversity(codes, usage(torch.bincount(self._kinds))["perplexity"])
+        rows = self.pixels.spread(count)
+        kinds = usage(torch.bincount(self._kinds[rows]))["perplexity"]
+        return _diversity(code_perplexity(self._codec, self.pixels, rows), kinds)
 
     @cached_property
     def _kinds(self) -> Tensor:

@@ -35,16 +35,16 @@ class Block(NamedTuple):
     norms: Tensor  # (rows,) squared
 
 
-def blocks(features: Tensor, centre: Tensor) -> Iterator[Block]:
-    """All rows of (n, D) features, a block at a time."""
-    for rows in chunks(len(features)):
+def blocks(features: Tensor, centre: Tensor, start: int = 0) -> Iterator[Block]:
+    """The rows of (n, D) features from ``start`` on, a block at a time."""
+    for rows in chunks(len(features), start):
         near = features[rows].float() - centre
         yield Block(rows, features[rows], near, near.square().sum(1))
 
 
-def chunks(count: int) -> Iterator[slice]:
-    """Slices that cover ``count`` rows."""
-    return (slice(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK))
+def chunks(count: int, start: int = 0) -> Iterator[slice]:
+    """Slices that cover the rows from ``start`` up to ``count``."""
+    return (slice(first, min(first + CHUNK, count)) for first in range(start, count, CHUNK))
 
 
 def centre_of(features: Tensor) -> Tensor:
@@ -69,39 +69,49 @@ def between(a: Tensor, i: Tensor, b: Tensor, j: Tensor) -> Tensor:
 
 
 def nearest(queries: Tensor, base: Tensor, k: int) -> Nearest:
-    """The k rows of ``base`` nearest to each query.
+    """The k rows of ``base`` nearest to each query; of a set among itself, each row is its own nearest.
 
     queries: (n, D).  base: (m, D), m of at least k; it may lie on the disk, memory-mapped.
     """
     assert len(base) >= k, f"{len(base)} features have no {k} nearest"
-    centre = centre_of(base)
-    found = [_nearest(block, base, centre, k) for block in blocks(queries, centre)]
-    return Nearest(*(torch.cat(parts) for parts in zip(*found, strict=True)))
+    centre, within = centre_of(base), queries is base
+    found = _Candidates(len(queries), min(k + SPARE, len(base)))
+    for a in blocks(queries, centre):
+        for b in blocks(base, centre, start=a.rows.start if within else 0):
+            fast, doubt = screen(a, b)
+            found.offer(a.rows, b.rows, fast, doubt)
+            if within and a.rows != b.rows:  # a distance is the same from both ends
+                found.offer(b.rows, a.rows, fast.T, doubt)
+    return found.measured(queries, base, k)
 
 
-def _nearest(queries: Block, base: Tensor, centre: Tensor, k: int) -> Nearest:
-    """The same for some of the queries."""
-    fast, index, doubt = _candidates(queries, base, centre, min(k + SPARE, len(base)))
-    rows = torch.arange(len(index)).repeat_interleave(index.shape[1])
-    exact = between(queries.features, rows, base, index.flatten()).view(index.shape)
-    exact, order = exact.sort(dim=1, stable=True)
-    exact, index = exact[:, :k].contiguous(), index.gather(1, order)[:, :k].contiguous()
-    if len(base) > k + SPARE:  # one that was left out may be nearer than the k-th that was found
-        everything = torch.arange(len(base))
-        for i in (fast[:, -1] - 2 * doubt <= exact[:, -1]).nonzero().flatten():
-            every = between(queries.features, i.expand_as(everything), base, everything)
-            exact[i], index[i] = every.topk(k, largest=False, sorted=True)
-    return Nearest(exact, index)
+class _Candidates:
+    """The rows of a set that look nearest to each query so far."""
 
+    def __init__(self, num_queries: int, width: int) -> None:
+        self._best = torch.full((num_queries, width), torch.inf)
+        self._index = torch.zeros(num_queries, width, dtype=torch.int64)
+        self._doubt = 0.0
 
-def _candidates(queries: Block, base: Tensor, centre: Tensor, width: int) -> tuple[Tensor, Tensor, float]:
-    """(rows, width) smallest distances by the fast products, their indices, and how wrong they may be."""
-    best, index, doubt = torch.empty(len(queries.near), 0), torch.empty(len(queries.near), 0).long(), 0.0
-    for block in blocks(base, centre):
-        fast, wrong = screen(queries, block)
-        doubt = max(doubt, wrong)
+    def offer(self, rows: slice, columns: slice, fast: Tensor, doubt: float) -> None:
+        """Look at (rows, columns) nearly right squared distances."""
+        width = self._best.shape[1]
         values, places = fast.topk(min(width, fast.shape[1]), largest=False)
-        values, places = torch.cat([best, values], 1), torch.cat([index, places + block.rows.start], 1)
-        best, kept = values.topk(min(width, values.shape[1]), largest=False)
-        index = places.gather(1, kept)
-    return best, index, doubt
+        values = torch.cat([self._best[rows], values], dim=1)
+        places = torch.cat([self._index[rows], places + columns.start], dim=1)
+        self._best[rows], kept = values.topk(width, largest=False)
+        self._index[rows] = places.gather(1, kept)
+        self._doubt = max(self._doubt, doubt)
+
+    def measured(self, queries: Tensor, base: Tensor, k: int) -> Nearest:
+        """The k nearest by exact distances."""
+        rows = torch.arange(len(queries)).repeat_interleave(self._index.shape[1])
+        exact = between(queries, rows, base, self._index.flatten()).view(self._index.shape)
+        exact, order = exact.sort(dim=1, stable=True)
+        exact, index = exact[:, :k].contiguous(), self._index.gather(1, order)[:, :k].contiguous()
+        if len(base) > self._index.shape[1]:  # one that was left out may be nearer than the k-th here
+            everything = torch.arange(len(base))
+            for i in (self._best[:, -1] - 2 * self._doubt <= exact[:, -1]).nonzero().flatten():
+                every = between(queries, i.expand_as(everything), base, everything)
+                exact[i], index[i] = every.topk(k, largest=False, sorted=True)
+        return Nearest(exact, index)

@@ -43,7 +43,7 @@ def check(real: Tensor, fake: Tensor, least: int, reason: str) -> None:
             f"the real pictures have {real.shape[1]} features each and the samples {fake.shape[1]}; only "
             "features of one kind compare"
         )
-    for features, what in ((real, "real pictures"), (fake, "samples")):
+    for features, what in ((fake, "samples"), (real, "real pictures")):
         if len(features) < least:
             raise DataError(f"{len(features)} {what} are too few: {reason}")
         bad = int((~features.isfinite()).any(1).sum())

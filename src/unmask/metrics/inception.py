@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from unmask import weights
+from unmask.codec.blocks import channels_last
 
 SIDE_PX = 299
 
@@ -25,6 +26,7 @@ class Inception(nn.Module):
         super().__init__()
         self.layers = _inception()
         self.layers.load_state_dict(weights.require("inception"))
+        channels_last(self.layers)
         self.requires_grad_(False)
 
     @torch.no_grad()
@@ -35,8 +37,8 @@ class Inception(nn.Module):
         """
         assert images.dtype == torch.uint8, f"Inception takes uint8 pictures, not {images.dtype}"
         with torch.autocast(images.device.type, enabled=False):
-            x = resize(images.float())
-            features: Tensor = self.layers((x - 128) / 128).mean((2, 3))
+            x = (resize(images.float()) - 128) / 128
+            features: Tensor = self.layers(x.contiguous(memory_format=torch.channels_last)).mean((2, 3))
         return features
 
 

@@ -30,6 +30,17 @@ def test_the_nearest_are_those_among_all_distances(num_queries, num_base, k, chu
     torch.testing.assert_close(again, found.squares, rtol=1e-12, atol=0)
 
 
+@given(st.integers(1, 60), st.integers(1, 9), st.integers(3, 30))
+def test_a_set_is_searched_among_itself_from_both_ends(count, k, chunk):
+    features, k = torch.randn(count, 5, generator=generator(0, count, k, chunk)), min(k, count)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distances, "CHUNK", chunk)
+        found, wanted = nearest(features, features, k), nearest(features, features.clone(), k)
+    assert torch.equal(found.squares, wanted.squares)
+    assert torch.equal(found.indices, wanted.indices)
+    assert torch.equal(found.indices[:, 0], torch.arange(count))
+
+
 def test_neighbours_that_fast_products_cannot_tell_apart_are_told_apart(rng):
     """Fifty rows within a millionth of each other, far from the others that set the centre."""
     base = torch.cat([torch.randn(200, 32, generator=rng), torch.full((50, 32), 500.0)])
