@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
+from rich.console import Console
+from rich.status import Status
 
 if TYPE_CHECKING:
     from unmask.bundle import Bundle, Part
@@ -36,7 +38,9 @@ def official(*, vqgan: Path, prior: Path | None = None, heads: int | None = None
     """
     from unmask.importers.official import import_official
 
-    _keep(import_official(vqgan, prior, heads=heads), out)
+    with _reading():
+        model = import_official(vqgan, prior, heads=heads)
+    _keep(model, out)
 
 
 def taming(*, ckpt: Path, config: Path, codec_only: bool = False, out: Out) -> None:
@@ -50,7 +54,13 @@ def taming(*, ckpt: Path, config: Path, codec_only: bool = False, out: Out) -> N
     """
     from unmask.importers.taming import import_taming
 
-    _keep(import_taming(ckpt, config, codec_only=codec_only), out)
+    with _reading():
+        model = import_taming(ckpt, config, codec_only=codec_only)
+    _keep(model, out)
+
+
+def _reading() -> Status:
+    return Console(stderr=True).status("reading, tensor by tensor")
 
 
 def _keep(model: "Bundle", out: Path) -> None:
