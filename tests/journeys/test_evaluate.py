@@ -1,0 +1,210 @@
+"""How good is it, from the command line: sweeps, neighbours, likelihoods in pixels, and their mistakes."""
+
+import csv
+import json
+import shutil
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from unmask import weights
+
+SWEEP = ["--count", "12", "--temperature", "0.5,1", "--metrics", "kid,prdc,diversity", "--replicates", "4"]
+
+
+@pytest.fixture(scope="module")
+def equipped(trained, fetched):
+    """The trained models, and the weights of Inception and LPIPS in reach."""
+    fetched("inception"), fetched("lpips-alex")
+    cache = trained.folder / "cache/weights"
+    cache.mkdir(parents=True, exist_ok=True)
+    for name in ("inception", "lpips-alex"):
+        (cache / f"{name}.safetensors").symlink_to(weights.path(name))
+    return trained
+
+
+@pytest.fixture(scope="module")
+def swept(equipped):
+    """What a sweep says and leaves."""
+    said = equipped("evaluate", "prior/best", "discs.npy", *SWEEP, "--steps", "2,all", "--out", "swept")
+    return said, equipped.folder / "swept"
+
+
+def results(folder):
+    return json.loads((folder / "results.json").read_text())
+
+
+def test_a_sweep_is_a_table_a_csv_a_json_and_a_plot(swept):
+    said, folder = swept
+    for heading in ("steps", "temperature", "kid", "recall", "coverage", "code perplexity", "real"):
+        assert heading in said
+    content = results(folder)
+    count = content["protocol"]["reference_pictures"]
+    assert 30 < count < 40
+    assert f"12 samples against {count} pictures of discs.npy (train split), 16×16; 8 bits a channel" in said
+    assert content["protocol"]["features"].startswith("inception-")
+    settings = [(row["steps"], row["temperature"]) for row in content["results"]]
+    assert settings == [(2, 0.5), (2, 1.0), (None, 0.5), (None, 1.0)]
+    for row in content["results"]:
+        assert 0 <= row["precision"] <= 1
+        assert row["kid_error"] > 0
+    assert content["real"]["code_perplexity"] >= 1
+    rows = list(csv.DictReader((folder / "results.csv").read_text().splitlines()))
+    assert [float(row["coverage"]) for row in rows] == [row["coverage"] for row in content["results"]]
+    with Image.open(folder / "results.png") as plot:
+        assert plot.width > 400
+
+
+def test_what_is_there_is_not_computed_again(equipped, swept):
+    """Lost figures are measured again from the samples that are there, and come out the same."""
+    folder = equipped.folder / "again"
+    shutil.copytree(swept[1], folder)
+    drawn = {path: path.stat().st_mtime_ns for path in folder.rglob("*.png") if path.parent != folder}
+    assert len(drawn) == 4 * 12
+    content = results(folder)
+    content["results"] = content["results"][:2]
+    (folder / "results.json").write_text(json.dumps(content))
+    equipped("evaluate", "prior/best", "discs.npy", *SWEEP, "--steps", "2,all", "--out", "again")
+    assert results(folder) == results(swept[1])
+    assert all(path.stat().st_mtime_ns == time for path, time in drawn.items())
+
+
+def test_metrics_that_are_asked_for_later_are_added(equipped, swept):
+    folder = equipped.folder / "more"
+    shutil.copytree(swept[1], folder)
+    words = ["--count", "12", "--temperature", "0.5", "--steps", "2", "--replicates", "4", "--out", "more"]
+    said = equipped("evaluate", "prior/best", "discs.npy", *words, "--metrics", "fid")
+    assert "caution: FID over 12 pictures comes out too high" in said
+    first = results(folder)["results"][0]
+    assert first["fid"] > 0
+    assert first | results(swept[1])["results"][0] == first
+
+
+def test_reconstructions_are_evaluated_and_carry_the_caution(equipped):
+    np.save(equipped.folder / "few.npy", np.load(equipped.folder / "discs.npy")[:8])
+    words = ["--what", "reconstructions", "--split", "all", "--metrics", "fid", "--out", "copies"]
+    said = equipped("evaluate", "codec/best", "few.npy", *words, "--replicates", "0")
+    assert "8 reconstructions against 8 pictures of few.npy (all pictures)" in said
+    (row,) = results(equipped.folder / "copies")["results"]
+    measured = equipped("reconstruct", "codec/best", "few.npy", "--split", "all")
+    assert f"{row['fid']:.4g}" in measured
+    assert "8 reconstructions against 8 pictures" in measured
+    for words in (said, measured):
+        assert "caution: FID over 8 pictures comes out too high" in words
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--metrics", "fid,beauty"], "there is no metric 'beauty'"),
+        (["--steps", "many"], "'many' is no list for steps"),
+        (["--schedule", "slow"], "there is no schedule 'slow'"),
+        (["--count", "1"], "--count must be at least 2"),
+        (
+            ["--count", "3", "--metrics", "prdc", "--steps", "2"],
+            "3 samples are too few: 3 nearest neighbours",
+        ),
+    ],
+)
+def test_a_mistake_in_an_evaluation_is_one_sentence(equipped, words, sentence):
+    assert sentence in equipped("evaluate", "prior/best", "discs.npy", *words, "--out", "mistaken", code=2)
+
+
+def test_results_of_another_model_are_not_mixed_in(equipped, swept):
+    words = ["--steps", "2,all", "--out", "swept"]
+    said = equipped("evaluate", "twin/best", "discs.npy", *SWEEP, *words, code=2)
+    assert "swept holds results of another model" in said
+
+
+def test_without_weights_the_command_to_fetch_them_is_named(shell, model, pictures):
+    assert "unmask weights get inception" in shell("evaluate", model, pictures, code=2)
+    assert "unmask weights get lpips-alex" in shell("neighbours", model, pictures, code=2)
+
+
+@pytest.mark.parametrize("by", ["lpips", "pixels"])
+def test_neighbours_are_shown_and_memorisation_is_tested(equipped, by):
+    words = ["--by", by, "--samples", "4", "--count", "3", "--steps", "4", "--csv", f"{by}.csv"]
+    said = equipped("neighbours", "prior/best", "discs.npy", *words, "--out", f"{by}.png")
+    assert "a sample is nearer than a held-out picture with probability" in said
+    rows = list(csv.DictReader((equipped.folder / f"{by}.csv").read_text().splitlines()))
+    assert len(rows) == 4 * 3
+    assert [row["rank"] for row in rows[:3]] == ["1", "2", "3"]
+    distances = [float(row["distance"]) for row in rows[:3]]
+    assert distances == sorted(distances)
+    with Image.open(equipped.folder / f"{by}.png") as sheet:
+        assert sheet.size == (4 * 52 + 4, 4 * 64)
+
+
+def test_pictures_of_the_training_are_found_to_be_copies(equipped):
+    np.save(equipped.folder / "copies.npy", np.load(equipped.folder / "discs.npy"))
+    words = ["--pictures", "copies.npy", "--by", "pixels", "--out", "copies.png"]
+    said = equipped("neighbours", "codec/best", "discs.npy", *words)
+    assert "median 0 of 40 samples" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--count", "0"], "1 of each is the least"),
+        (
+            ["--count", "99", "--by", "pixels", "--samples", "1", "--steps", "1"],
+            "pictures have no 99 nearest",
+        ),
+        (["--out", "sheet.jpg"], "does not end in .png"),
+        (["--pictures", "nowhere"], "there is no nowhere"),
+    ],
+)
+def test_a_mistake_about_neighbours_is_one_sentence(equipped, words, sentence):
+    assert sentence in equipped("neighbours", "prior/best", "discs.npy", *words, code=2)
+
+
+def test_pixels_are_scored_with_a_map_and_a_file(trained):
+    words = ["--split", "all", "--draws", "4", "--pixels", "--fit-steps", "8"]
+    said = trained("score", "prior/best", "discs.npy", *words, "--map", "map.png", "--csv", "bits.csv")
+    assert "bits per dimension at 8 bits" in said
+    rows = list(csv.DictReader((trained.folder / "bits.csv").read_text().splitlines()))
+    assert len(rows) == 40
+    for row in rows:
+        whole = float(row["bits_per_dim"])
+        assert float(row["pixel_bits_per_dim"]) + float(row["code_bits_per_dim"]) == pytest.approx(
+            whole, abs=2e-6
+        )
+        assert float(row["code_bits_per_dim"]) == pytest.approx(
+            float(row["bits_per_code"]) * 16 / 768, abs=2e-6
+        )
+    mean = float(said.split("at most ")[2].split()[0])
+    assert mean == pytest.approx(np.mean([float(row["bits_per_dim"]) for row in rows]), abs=1e-4)
+    with Image.open(trained.folder / "map.png") as sheet:
+        assert sheet.size == (4 * 18 - 2, 8 * 18 - 2)
+    coarse = trained("score", "prior/best", "discs.npy", *words, "--bits", "5")
+    assert float(coarse.split("at most ")[2].split()[0]) < mean - 0.5
+
+
+def test_a_map_of_codes_needs_no_pixels(trained):
+    trained("score", "twin/best", "discs.npy", "--map", "codes.png")
+    with Image.open(trained.folder / "codes.png") as sheet:
+        assert sheet.width == 3 * 18 - 2
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--draws", "0"], "--draws and --fit-steps must be at least 1"),
+        (["--map", "map.jpg"], "does not end in .png"),
+        (["--csv", "nowhere/bits.csv"], "there is no folder nowhere"),
+        (["--pixels", "--fit", "nowhere"], "there is no nowhere"),
+    ],
+)
+def test_a_mistake_about_scores_is_one_sentence(trained, words, sentence):
+    assert sentence in trained("score", "prior/best", "discs.npy", *words, code=2)
+
+
+def test_a_single_picture_is_reconstructed(equipped):
+    picture = Image.fromarray(np.load(equipped.folder / "discs.npy")[0])
+    picture.resize((40, 20)).save(equipped.folder / "one.png")
+    said = equipped("reconstruct", "codec/best", "one.png", "--out", "single.png")
+    assert "psnr" in said
+    assert "fid" not in said
+    with Image.open(equipped.folder / "single.png") as sheet:
+        assert sheet.size == (16, 34)
