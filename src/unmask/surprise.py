@@ -6,15 +6,18 @@ codec stays as it is. Pixels are levels, so each takes the mass that the Gaussia
 density: the sum over all levels is 1, and the bound is one on a probability.
 """
 
+from pathlib import Path
+
 import torch
 import torch.nn.functional as F
 from einops import rearrange
+from safetensors.torch import save
 from torch import Tensor, nn
 
 from unmask import tensors
 from unmask.codec.autoencoder import Autoencoder
 from unmask.errors import DataError
-from unmask.files import cache_folder
+from unmask.files import cache_folder, shortage, write_bytes
 from unmask.images.base import combined_hash
 from unmask.images.batches import Batches
 from unmask.images.pixels import PixelSet
@@ -97,9 +100,7 @@ def scale_head(
         return head.requires_grad_(False)
     with kept_memory():
         head = fit_scale(codec, pixels, steps=steps, report=report)
-    partial = path.with_name(f".{path.name}.partial")
-    tensors.write(partial, head.state_dict())
-    partial.rename(path)
+    _keep(head, path)
     return head
 
 
@@ -153,8 +154,17 @@ def _mask(num_codes: int, seed: int, picture: int, draw: int) -> Tensor:
     return torch.rand(num_codes, generator=rng).argsort().argsort() < count
 
 
+def _keep(head: ScaleHead, path: Path) -> None:
+    data = save(head.state_dict())
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, data)
+    except OSError as error:
+        raise DataError(shortage(path, len(data), error), hint="UNMASK_CACHE=/a/larger/disk") from error
+
+
 def _new_head(codec: Autoencoder) -> ScaleHead:
-    head = ScaleHead(codec.config.width)
+    head = ScaleHead(codec.config.width * codec.config.multipliers[0])
     initialise(head, generator(0, "scale head"))
     return head.to(next(codec.parameters()).device)
 

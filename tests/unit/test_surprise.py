@@ -20,8 +20,8 @@ from unmask.rng import generator
 from unmask.surprise import code_nats, fit_scale, level_nats, pixel_nats, scale_head
 
 CODEC = CodecConfig(
-    width=8,
-    multipliers=(1, 2),
+    width=4,
+    multipliers=(2, 4),
     blocks=1,
     attention=(),
     code_width=4,
@@ -125,7 +125,7 @@ def test_fewer_bits_cost_less(codec, discs):
 
 
 def test_a_head_is_fitted_once(codec, discs, tmp_path, monkeypatch):
-    monkeypatch.setenv("UNMASK_CACHE", str(tmp_path))
+    monkeypatch.setenv("UNMASK_CACHE", str(tmp_path / "new"))
     reports = []
     first = scale_head(codec, "a codec", discs, steps=3, report=lambda *now: reports.append(now))
     again = scale_head(codec, "a codec", discs, steps=3, report=lambda *now: reports.append(now))
@@ -133,6 +133,13 @@ def test_a_head_is_fitted_once(codec, discs, tmp_path, monkeypatch):
     assert all(torch.equal(a, b) for a, b in zip(first.parameters(), again.parameters(), strict=True))
     scale_head(codec, "another", discs, steps=3, report=lambda *now: reports.append(now))
     assert len(reports) == 6
+
+
+def test_a_head_that_cannot_be_kept_is_one_sentence(codec, discs, tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("UNMASK_CACHE", str(tmp_path / "file"))
+    with pytest.raises(DataError, match="could not be written"):
+        scale_head(codec, "a codec", discs, steps=1)
 
 
 def test_no_pictures_to_fit_on_are_refused_in_a_sentence(codec):
