@@ -89,7 +89,7 @@ async def _client(port: int, number: int, traffic: Traffic, end: float) -> None:
         leaves = (number + turn) % 10 == 0
         status, stream = await _ask(port, "GET", f"/api/v1/jobs/{job['id']}/events", leave=leaves)
         traffic.answers[f"events {status}"] += 1
-        if leaves:
+        if leaves or status != 200:
             continue
         last = json.loads(stream.decode().rstrip().rpartition("data: ")[2])
         traffic.answers[last["state"]] += 1

@@ -80,6 +80,11 @@ class Job:
         return self.state in ("done", "failed", "cancelled")
 
     @property
+    def age(self) -> float:
+        """Seconds since it was finished."""
+        return 0.0 if self.ended is None else time.monotonic() - self.ended
+
+    @property
     def seconds(self) -> float:
         """How long it has been running, or has run."""
         return 0.0 if self.began is None else (self.ended or time.monotonic()) - self.began
@@ -160,14 +165,13 @@ class Jobs:
     def sweep(self) -> None:
         """Stop jobs that nobody watches, drop results that are old or too many."""
         with self._lock:
-            now = time.monotonic()
             for job in [job for job in self._jobs.values() if not job.finished and self._forgotten(job)]:
                 self.stop(job, FORGOTTEN)
             finished = [job for job in self._jobs.values() if job.finished]  # in the order of asking
-            surplus = max(len(finished) - self.limits.kept, 0)
-            old = [job for job in finished if now - (job.ended or now) > self.limits.keep_seconds]
-            for job in {*finished[:surplus], *old}:
-                del self._jobs[job.id]
+            surplus = len(finished) - self.limits.kept
+            for number, job in enumerate(finished):
+                if job.age > (self.limits.fresh_seconds if number < surplus else self.limits.keep_seconds):
+                    del self._jobs[job.id]
 
     def close(self) -> None:
         """Stop everything and wait for the worker."""

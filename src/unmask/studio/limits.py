@@ -22,7 +22,9 @@ class JobLimits:
     waiting: int = 8
     """Jobs in the queue, beside the one that runs."""
     kept: int = 64
-    """Finished jobs whose results are kept; the oldest go first."""
+    """Finished jobs whose results are kept; the oldest go first, but none before its owner could come."""
+    fresh_seconds: float = 10
+    """For so long its owner may be on the way."""
     keep_seconds: float = 900
     """After this time results go anyway."""
     run_seconds: float = 300
