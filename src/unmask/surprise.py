@@ -150,7 +150,7 @@ def code_nats(prior: Transformer, codes: Tensor, first: int, *, num_draws: int, 
 
 def _mask(num_codes: int, seed: int, picture: int, draw: int) -> Tensor:
     rng = generator(seed, "surprise", picture, draw)
-    count = int(torch.randint(1, num_codes + 1, (), generator=rng))
+    count = int(torch.randint(num_codes + 1, (), generator=rng))  # 0 too: its complement is everything
     return torch.rand(num_codes, generator=rng).argsort().argsort() < count
 
 

@@ -157,3 +157,21 @@ def test_codes_cost_in_the_mean_what_the_picture_costs(rng, kind):
     assert by_code.mean().item() / math.log(2) == pytest.approx(mean, rel=0.01)
     assert by_code.std() > 0.05
     torch.testing.assert_close(code_nats(prior, codes[5:7], 5, num_draws=200), by_code[5:7])
+
+
+class Counter:
+    """A prior that is the surer of code 0 the more codes it knows."""
+
+    causal, mask_id = False, 8
+
+    def __call__(self, codes, where, rng=None):
+        known = (codes != self.mask_id).sum(1, keepdim=True).expand_as(codes)[where]
+        return torch.nn.functional.pad(known[:, None].float(), (0, 7))
+
+
+def test_a_code_costs_the_mean_over_how_many_are_masked():
+    by_code = code_nats(Counter(), torch.zeros(4, 9, dtype=torch.int64), 0, num_draws=2000)
+    wanted = sum(math.log1p(7 * math.exp(masked - 9)) for masked in range(1, 10)) / 9
+    assert by_code.mean().item() == pytest.approx(wanted, rel=0.02)
+    unweighted = sum(n * math.log1p(7 * math.exp(n - 9)) for n in range(1, 10)) / 45
+    assert unweighted > 1.2 * wanted  # what masks drawn evenly by size would give
