@@ -170,8 +170,8 @@ class Counter:
 
 
 def test_a_code_costs_the_mean_over_how_many_are_masked():
-    by_code = code_nats(Counter(), torch.zeros(4, 9, dtype=torch.int64), 0, num_draws=2000)
+    by_code = code_nats(Counter(), torch.zeros(4, 9, dtype=torch.int64), 0, num_draws=600)
     wanted = sum(math.log1p(7 * math.exp(masked - 9)) for masked in range(1, 10)) / 9
-    assert by_code.mean().item() == pytest.approx(wanted, rel=0.02)
+    assert by_code.mean().item() == pytest.approx(wanted, rel=0.04)
     unweighted = sum(n * math.log1p(7 * math.exp(n - 9)) for n in range(1, 10)) / 45
     assert unweighted > 1.2 * wanted  # what masks drawn evenly by size would give
