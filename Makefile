@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 OUT    ?= demo
+# Works for root on Debian and its kin, and fails elsewhere.
+CHROMIUM := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium >/dev/null
 
 .PHONY: demo test check bench clean
 
@@ -33,4 +35,5 @@ $(VENV)/.ready: pyproject.toml | $(BIN)/python
 $(VENV)/.ready-test: pyproject.toml requirements-oracles.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	$(BIN)/python -m pip install --quiet --no-deps --requirement requirements-oracles.txt
+	command -v chromium || ($(CHROMIUM)) || echo "no Chromium, and none to be had: tests in a browser will be skipped"
 	touch $(VENV)/.ready $@

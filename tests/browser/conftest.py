@@ -26,6 +26,7 @@ from unmask.prior.transformer import Transformer
 from unmask.rng import generator
 
 UNMASK = Path(sys.executable).with_name("unmask")
+PATIENCE_MS = 180_000  # the machine may be busy
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 SCREENSHOTS = os.environ.get("UNMASK_SCREENSHOTS")  # a folder for what docs/studio.md shows
 
@@ -90,11 +91,17 @@ def address(chromium: str, model: str) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Browser]:
     """Ends with its module: while it is there, no other event loop may run."""
-    expect.set_options(timeout=60_000)
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def steps() -> int:
+    """Few where only the outcome counts, many where it will be looked at."""
+    return 64 if SCREENSHOTS else 8
 
 
 Open = Callable[..., Page]
@@ -108,7 +115,7 @@ def tab(browser: Browser, address: str) -> Iterator[Open]:
     def open_tab(view: str = "create", **options: Any) -> Page:
         context = browser.new_context(**({"viewport": {"width": 1440, "height": 900}} | options))
         contexts.append(context)
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(PATIENCE_MS)
         context.on("request", lambda request: asked.append(request.url))
         context.on("weberror", lambda error: complaints.append(str(error.error)))
         context.on("console", lambda said: said.type == "error" and complaints.append(said.text))
