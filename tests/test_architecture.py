@@ -17,7 +17,7 @@ RANKS = [
     {"config", "presets"},
     {"models"},
     {"importers", "pipeline", "stages"},
-    {"studio"},
+    {"studio", "tour"},
     {"cli"},
 ]
 RANK_OF = {name: rank for rank, names in enumerate(RANKS) for name in names}

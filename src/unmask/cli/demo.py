@@ -1,25 +1,46 @@
-"""``unmask demo``: a tour of what there is, on the built-in data."""
+"""``unmask demo``: a tour of everything, as one page."""
 
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Annotated
 
 import tyro
 
-from unmask.cli import data
+HELP = """See what Unmask does: its commands at work on the built-in model and pictures, on one page.
 
-HELP = """See what Unmask does, on the built-in pictures: pictures and figures in one folder."""
+  unmask demo                                     the page is demo/index.html
+  unmask demo runs/prior/best photos/ --out mine  the same with a model of your own
+
+It takes under three minutes on two cores. Nothing is fetched."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
     """Arguments of the command."""
 
+    model: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODEL")] = "emoji"
+    """A model with an absorbing prior: the built-in 'emoji', or one such as runs/prior/best."""
+    data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")] = "emoji"
+    """What it was trained on: the built-in 'emoji', a folder, a .zip or .tar, an .npy or an LSUN lmdb."""
     out: Path = Path("demo")
-    """Folder for what the tour makes."""
+    """Folder for the page and all pictures; those of an earlier tour are replaced."""
+    train: bool = True
+    """End with the training of a tiny model, which takes a minute."""
 
 
 def main(argv: list[str]) -> None:
-    """Describe the built-in data set and draw its contact sheet."""
+    """Take the tour."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask demo", description=HELP)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    data.main(["emoji", "--out", str(arguments.out / "emoji.png")])
+    from unmask.tour.guide import take_tour
+
+    take_tour(arguments.model, arguments.data, arguments.out, run_command, train=arguments.train)
+
+
+def run_command(argv: list[str]) -> None:
+    """Run what stands after ``unmask``, in this process."""
+    from unmask.cli.main import COMMANDS
+
+    words = 2 if " ".join(argv[:2]) in COMMANDS else 1
+    module, _ = COMMANDS[" ".join(argv[:words])]
+    import_module(module).main(argv[words:])

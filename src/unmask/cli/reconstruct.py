@@ -47,6 +47,8 @@ class Arguments:
     """Pictures to show, originals above their reconstructions."""
     out: Path = Path("reconstructions.png")
     """File of the picture, a PNG."""
+    fid: bool = True
+    """Also measure the FID, the slowest of the figures, where its weights are there."""
 
 
 def main(argv: list[str]) -> None:
@@ -65,7 +67,7 @@ def main(argv: list[str]) -> None:
             batch=16,
             device=model.device,
             perceptual=_perceptual(),
-            inception=_inception() if len(pixels) > 1 else None,
+            inception=_inception() if arguments.fid and len(pixels) > 1 else None,
             report=report,
         )
     _print(figures, model, len(pixels), arguments)

@@ -1,0 +1,185 @@
+"""``unmask demo``: a page that needs nothing else, and whose every command and Python line is true."""
+
+import json
+import re
+import shlex
+import shutil
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from unmask.cli.demo import run_command
+from unmask.tour.chapters import CHAPTERS
+
+OUTPUTS = {"--out", "--grid", "--gif", "--csv"}
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+class Page(HTMLParser):
+    """What a reader, or a browser, finds on the page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.pictures, self.addresses, self.commands, self.python = [], [], [], []
+        self._kind, self._code = None, None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.addresses += [
+            attrs[name] for name in ("src", "srcset", "href", "action", "data") if name in attrs
+        ]
+        if tag == "img":
+            self.pictures.append(attrs)
+        if tag == "pre":
+            self._kind = attrs.get("class")
+        if tag == "code" and self._kind:
+            self._code = ""
+
+    def handle_data(self, data):
+        if self._code is not None:
+            self._code += data
+
+    def handle_endtag(self, tag):
+        if tag == "code" and self._code is not None:
+            (self.commands if self._kind == "shell" else self.python).append(self._code)
+            self._code = None
+        if tag == "pre":
+            self._kind = None
+
+
+@pytest.fixture(scope="module")
+def folder(trained, tmp_path_factory):
+    """Where the tour was taken, with a model that knows little."""
+    shell = type(trained)(tmp_path_factory.mktemp("tour"))
+    for name in ("prior/best", "discs.npy"):
+        shutil.copytree(trained.folder / name, shell.folder / name) if "/" in name else shutil.copy(
+            trained.folder / name, shell.folder
+        )
+    said = shell("demo", "prior/best", "discs.npy", "--no-train")
+    assert "the page of all this: demo/index.html" in said
+    for number, chapter in enumerate(CHAPTERS[:-1], start=1):
+        assert f"{number}/{len(CHAPTERS) - 1}  {chapter.title}" in said
+    return shell.folder
+
+
+@pytest.fixture(scope="module")
+def page(folder):
+    return Page((folder / "demo/index.html").read_text())
+
+
+@pytest.fixture
+def again(folder, tmp_path, monkeypatch):
+    """A copy of that folder without what the commands made, to type them in."""
+    shutil.copytree(folder, tmp_path / "again")
+    monkeypatch.chdir(tmp_path / "again")
+    monkeypatch.setenv("UNMASK_CACHE", str(tmp_path / "again/cache"))
+    return tmp_path / "again"
+
+
+def test_the_page_needs_nothing_but_itself(page, folder):
+    assert page.addresses
+    assert all(address.startswith(("data:image/", "#")) for address in page.addresses)
+    text = (folder / "demo/index.html").read_text()
+    assert not re.search(r"@import|url\(|<link|<script src", text)
+    assert "default-src 'none'" in text
+
+
+def test_every_picture_says_what_it_shows(page):
+    described = [picture for picture in page.pictures if "width" in picture]  # all but those beside the title
+    assert len(described) > 20
+    assert all(picture["alt"] for picture in described)
+
+
+def test_every_chapter_shows_its_command_and_its_python(page, folder):
+    text = (folder / "demo/index.html").read_text()
+    for chapter in CHAPTERS[:-1]:
+        section = text[text.index(f'<section id="{chapter.folder}"') :].partition("</section>")[0]
+        shown = Page(section)
+        assert shown.commands
+        assert len(shown.python) == len(re.findall('class="figure"', section))
+
+
+def test_the_commands_that_are_shown_make_the_same_files(page, folder, again):
+    made = []
+    for line in page.commands:
+        words = shlex.split(line)
+        made += [again / word for option, word in pairwise(words) if option in OUTPUTS]
+    for path in made:
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        for version in path.parent.glob(f"{path.stem}-?.png"):
+            version.unlink()
+    for line in page.commands:
+        program, *argv = shlex.split(line)
+        assert program == "unmask"
+        run_command(argv)
+    files = [path.relative_to(folder) for path in (folder / "demo").rglob("*") if path.is_file()]
+    assert len(files) > 50
+    assert [path for path in files if (again / path).read_bytes() != (folder / path).read_bytes()] == []
+
+
+def test_the_python_that_is_shown_makes_the_same_pictures(page, again):
+    names = {}
+    for text in page.python:
+        exec(text, names)
+    for steps in (256, 50, 16):
+        drawn = sorted((again / f"demo/samples/{steps}-steps").glob("*.png"))
+        assert same(names[f"pictures_{steps}"], drawn)
+    for T, pictures in names["strip"].items():
+        assert same(pictures, sorted((again / f"demo/temperature/{T}").glob("*.png")))
+    assert same(names["frames"][-1], sorted((again / "demo/animation/pictures").glob("*.png")))
+    assert same([names["wide"]], [again / "demo/canvas/wide.png"])
+    assert same(names["versions"], sorted((again / "demo/outpainting").glob("version-*.png")))
+    sheet = np.asarray(Image.open(again / "demo/reconstructions/held-out.png"))
+    assert np.array_equal(sheet[18:34, :16], np.asarray(names["copies"][0]))
+    record = json.loads((again / "demo/tour.json").read_text())
+    answers = "".join(command["said"] for part in record["chapters"] for command in part["commands"])
+    for bits in names["scores"].values():
+        assert f"at most {bits:.4f} ±" in answers
+    for number, found in enumerate(names["nearest"]):
+        assert re.search(
+            rf"^ *{number} +{found[0].distance:.4g} +{re.escape(found[0].name)} *$", answers, re.M
+        )
+
+
+def test_inpainting_in_python_makes_the_pictures_of_the_command(page, again):
+    names = {}
+    for text in page.python[:1] + [text for text in page.python if "inpaint" in text]:
+        exec(text, names)
+    assert same(names["versions"], sorted((again / "demo/inpainting").glob("version-*.png")))
+
+
+def same(pictures, paths):
+    """Whether pictures are those in the files, pixel by pixel."""
+    assert paths
+    return [np.asarray(picture).tolist() for picture in pictures] == [
+        np.asarray(Image.open(path)).tolist() for path in paths
+    ]
+
+
+def test_a_browser_shows_it_on_phones_and_desks_without_asking_anyone(folder):
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip("no Chromium here to look at the page with; install it:  apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        for width in (360, 1280):
+            shown, asked = browser.new_page(viewport={"width": width, "height": 800}), []
+            shown.on("request", lambda request, asked=asked: asked.append(request.url))
+            shown.on("console", lambda message, asked=asked: asked.append(message.text))
+            shown.goto((folder / "demo/index.html").as_uri())
+            assert [url for url in asked if not url.startswith(("data:", "file:"))] == []
+            assert shown.evaluate("document.documentElement.scrollWidth") <= width
+            assert shown.evaluate("[...document.images].every(image => image.naturalWidth > 0)")
+        browser.close()
+
+
+def test_a_model_that_is_not_there_is_found_out_first(shell, tmp_path):
+    said = shell("demo", "nowhere/best", code=2)
+    assert "nowhere/best" in said
+    assert not (tmp_path / "demo").exists()
