@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# The built-in model: a codec and a prior on the built-in pictures, 64×64, and their figures.
+#
+#   recipes/emoji.sh [OUT]                   OUT is runs/emoji unless named
+#
+# Hours on two cores, minutes on a GPU: recipes/README.md. Say it again after a stop, and it goes on.
+source "$(dirname "$0")/common.sh"
+out=${1:-runs/emoji}
+
+# For the codec's loss, for FID, for neighbours: fetched once, known by their checksums.
+unmask weights get lpips-vgg
+unmask weights get inception
+unmask weights get lpips-alex
+
+train codec "$out/codec" emoji --preset emoji
+train prior "$out/prior" "$out/codec/best" emoji --preset emoji
+
+unmask reconstruct "$out/prior/best" emoji --out "$out/reconstructions.png"
+unmask score "$out/prior/best" emoji --draws 64
+unmask sample "$out/prior/best" --count 64 --temperature 0.9 --out "$out/samples" --grid "$out/samples.png"
+unmask neighbours "$out/prior/best" emoji --pictures "$out/samples" --out "$out/neighbours.png"
+unmask evaluate "$out/prior/best" emoji --what reconstructions --out "$out/evaluation-codec"
+unmask evaluate "$out/prior/best" emoji --count 3000 --steps 50 \
+    --temperature 0.7,0.8,0.9,1,1.1 --out "$out/evaluation"

@@ -1,0 +1,163 @@
+"""Recipes stay true: every command that they would run is one that can be typed."""
+
+import json
+import os
+import subprocess
+from importlib import import_module
+from pathlib import Path
+from typing import get_args
+
+import pytest
+import tyro
+
+from unmask.cli.main import COMMANDS
+from unmask.cli.weights import Name
+from unmask.presets import codec_preset, prior_preset
+
+RECIPES = Path(__file__).parents[1] / "recipes"
+WORDS = {
+    "emoji.sh": [],
+    "experiments.sh": ["codec"],
+    "results.sh": ["model"],
+    "paper.sh": ["churches", "photos"],
+}
+# Stands in for unmask and torchrun: notes its words, makes the folders that the real one would.
+STUB = """#!/usr/bin/env python3
+import json, pathlib, sys
+words = [pathlib.Path(sys.argv[0]).name, *sys.argv[1:]]
+with open("typed.jsonl", "a") as file:
+    print(json.dumps(words), file=file)
+if "train" in words and "--out" in words:
+    run = pathlib.Path(words[words.index("--out") + 1])
+    run.mkdir(parents=True)
+    (run / "config.json").touch()
+"""
+
+
+class Parsed(BaseException):
+    """What a command line says, when nothing is to be done about it."""
+
+
+@pytest.fixture
+def typed(tmp_path, monkeypatch):
+    """The command lines of a recipe, words after ``unmask`` each, without running them."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("unmask", "torchrun"):
+        (tmp_path / name).write_text(STUB)
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "docs").mkdir()
+
+    def run(recipe, *words, **environment):
+        path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+        subprocess.run(
+            ["bash", RECIPES / recipe, *words],
+            check=True,
+            env=os.environ | path | environment,
+            capture_output=True,
+        )
+        lines = [json.loads(line) for line in (tmp_path / "typed.jsonl").read_text().splitlines()]
+        (tmp_path / "typed.jsonl").unlink()
+        return lines
+
+    return run
+
+
+@pytest.fixture
+def parse(monkeypatch):
+    """The arguments that a command takes from its words; a mistake in them is an error."""
+    real = tyro.cli
+
+    def stop(*given, **options):
+        raise Parsed(real(*given, **options))
+
+    monkeypatch.setattr(tyro, "cli", stop)
+
+    def arguments(words):
+        length = 2 if " ".join(words[:2]) in COMMANDS else 1
+        module, _ = COMMANDS[" ".join(words[:length])]
+        with pytest.raises(Parsed) as parsed:
+            import_module(module).main(words[length:])
+        result = parsed.value.args[0]
+        if hasattr(result, "check"):
+            result.check()
+        return result
+
+    return arguments
+
+
+def unmask_words(line):
+    """What stands after ``unmask``, in one process or in several."""
+    if line[0] == "torchrun":
+        assert line[1:6] == ["--standalone", "--nproc-per-node", "8", "-m", "unmask"]
+        return line[6:]
+    return line[1:]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "words", "gpus"),
+    [
+        *((name, words, "1") for name, words in WORDS.items()),
+        *(("paper.sh", [name, "photos"], gpus) for name in ("bedrooms", "ffhq") for gpus in ("1", "8")),
+        ("paper.sh", ["churches", "photos"], "8"),
+    ],
+)
+def test_every_command_of_a_recipe_can_be_typed(recipe, words, gpus, typed, parse):
+    lines = [unmask_words(line) for line in typed(recipe, *words, GPUS=gpus)]
+    assert len(lines) > 4
+    for line in lines:
+        if line[0] == "weights":
+            assert line[1] == "get"
+            assert line[2] in get_args(Name)
+        else:
+            parse(line)
+
+
+def test_every_recipe_is_tried():
+    assert {path.name for path in RECIPES.glob("*.sh")} == {*WORDS, "common.sh"}
+
+
+@pytest.mark.parametrize("name", ["churches", "bedrooms", "ffhq"])
+def test_eight_gpus_see_as_many_pictures_as_one(name, typed, parse):
+    lines = [unmask_words(line) for line in typed("paper.sh", name, "photos", GPUS="8")]
+    for stage, preset, power in (("codec", codec_preset(name), 1), ("prior", prior_preset(name), 0.5)):
+        (settings,) = (parse(line).settings for line in lines if line[:2] == ["train", stage])
+        assert settings.loop.steps == preset.loop.steps // 8
+        assert settings.optim.warmup == preset.optim.warmup // 8
+        assert settings.optim.batch == preset.optim.batch
+        assert settings.optim.lr == pytest.approx(preset.optim.lr * 8**power)
+
+
+@pytest.mark.parametrize("name", ["churches", "ffhq"])
+def test_one_gpu_runs_the_paper_as_the_preset_has_it(name, typed, parse):
+    lines = [unmask_words(line) for line in typed("paper.sh", name, "photos")]
+    for stage, preset in (("codec", codec_preset(name)), ("prior", prior_preset(name))):
+        (settings,) = (parse(line).settings for line in lines if line[:2] == ["train", stage])
+        assert settings == preset
+
+
+def test_a_recipe_goes_on_where_it_was(typed, tmp_path):
+    first = typed("emoji.sh")
+    again = typed("emoji.sh")
+    assert [line for line in first if line not in again] == [line for line in first if line[1] == "train"]
+    (tmp_path / "runs/emoji/prior/finished").unlink()
+    third = typed("emoji.sh")
+    assert [line for line in third if line[1] == "train"] == [
+        ["unmask", "train", "prior", "--resume", "runs/emoji/prior"]
+    ]
+
+
+def test_an_interrupted_training_is_not_taken_for_a_finished_one(typed, tmp_path):
+    stub = tmp_path / "unmask"
+    stub.write_text(stub.read_text() + 'if "train" in words:\n    import os\n    os.kill(os.getppid(), 2)\n')
+    with pytest.raises(subprocess.CalledProcessError) as stopped:
+        typed("emoji.sh")
+    assert stopped.value.returncode == 130
+    assert not (tmp_path / "runs/emoji/codec/finished").exists()
+    assert not (tmp_path / "runs/emoji/prior").exists()
+
+
+def test_an_unknown_recipe_of_the_paper_is_refused(typed):
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        typed("paper.sh", "castles", "photos")
+    assert refused.value.returncode == 2
+    assert b"there are churches, bedrooms and ffhq" in refused.value.stderr
