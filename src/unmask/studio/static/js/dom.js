@@ -37,13 +37,19 @@ export function notice(sentence, { lasting = false } = {}) {
   const all = select("#notices");
   for (const old of [...all.children].slice(0, -2)) old.remove();
   all.append(box);
+  all.hidePopover();
+  all.showPopover(); // above a dialog that was opened since
   setTimeout(() => box.remove(), lasting ? 20000 : 4000);
 }
 
-export async function copy(text, what) {
+/** Copy a text; the button that was pressed says so. */
+export async function copy(text, what, { currentTarget: pressed }) {
   try {
     await navigator.clipboard.writeText(text);
-    notice(`${what} copied.`);
+    const words = pressed.lastChild.textContent;
+    if (words === "Copied") return;
+    pressed.lastChild.textContent = "Copied";
+    setTimeout(() => (pressed.lastChild.textContent = words), 2000);
   } catch {
     notice(`The browser does not let me copy. ${what}: ${text}`, { lasting: true });
   }

@@ -17,5 +17,5 @@ export function showRecipe(recipe, files = {}) {
 }
 
 function snippet(text, what) {
-  return el("div", { className: "snippet" }, el("pre", { tabIndex: 0, "aria-label": what }, text), button("Copy", { symbol: "copy", "aria-label": `Copy: ${what}`, onclick: () => copy(text, what) }));
+  return el("div", { className: "snippet" }, el("pre", { tabIndex: 0, "aria-label": what }, text), button("Copy", { symbol: "copy", title: `Copy: ${what}`, onclick: (event) => copy(text, what, event) }));
 }

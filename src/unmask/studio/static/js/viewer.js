@@ -28,7 +28,7 @@ export function view(job, number, { places, reuse }) {
   const actions = el(
     "div", { className: "actions" },
     button("Save", { symbol: "save", onclick: () => save(pictures[number], `unmask-${settings.seed}-${number}.png`) }),
-    button("Copy seed", { symbol: "copy", onclick: () => copy(String(settings.seed), "Seed") }),
+    button("Copy seed", { symbol: "copy", onclick: (event) => copy(String(settings.seed), "Seed", event) }),
     button("Reuse settings", { symbol: "reuse", onclick: leave(() => reuse(settings)) }),
     button("As code", { symbol: "code", onclick: () => showRecipe(job.recipe) }),
   );
