@@ -114,7 +114,7 @@ def test_a_mistake_in_an_evaluation_is_one_sentence(equipped, words, sentence):
 def test_results_of_another_model_are_not_mixed_in(equipped, swept):
     words = ["--steps", "2,all", "--out", "swept"]
     said = equipped("evaluate", "twin/best", "discs.npy", *SWEEP, *words, code=2)
-    assert "swept holds results of another model" in said
+    assert "swept holds results that differ in model" in said
 
 
 def test_without_weights_the_command_to_fetch_them_is_named(shell, model, pictures):

@@ -115,7 +115,8 @@ def main(argv: list[str]) -> None:
 
     model = load_model(arguments.model, arguments.device, arguments.backend)
     real = _real(model, arguments)
-    results = Results(arguments.out, model.fingerprint, _protocol(model, real, arguments), arguments.options)
+    options = {"data": real.fingerprint, **arguments.options}
+    results = Results(arguments.out, model.fingerprint, _protocol(model, real, arguments), options)
     reference = _reference(model, real, arguments)
     for config in sweep:
         row = results.row(_settings(config))

@@ -84,8 +84,9 @@ class Results:
             ) from None
         changed = [name for name, value in self._about.items() if there[name] != value]
         if changed:
+            what = " and ".join(changed)
             raise DataError(
-                f"{self.folder} holds results of another {' and '.join(changed)}; figures would not compare",
+                f"{self.folder} holds results that differ in {what}; figures would not compare",
                 hint="name another folder:  --out FOLDER",
             )
 

@@ -46,13 +46,13 @@ def test_what_was_saved_is_taken_over(results):
 @pytest.mark.parametrize(
     ("model", "protocol", "options", "what"),
     [
-        ("another", PROTOCOL, OPTIONS, "another model"),
-        ("a model", replace(PROTOCOL, pictures=99), OPTIONS, "another protocol"),
-        ("another", PROTOCOL, {"seed": 1}, "another model and options"),
+        ("another", PROTOCOL, OPTIONS, "model"),
+        ("a model", replace(PROTOCOL, pictures=99), OPTIONS, "protocol"),
+        ("another", PROTOCOL, {"seed": 1}, "model and options"),
     ],
 )
 def test_results_that_do_not_compare_are_not_mixed(results, model, protocol, options, what):
-    with pytest.raises(DataError, match=f"holds results of {what}; figures would not compare"):
+    with pytest.raises(DataError, match=f"holds results that differ in {what}; figures would not compare"):
         Results(results.folder, model, protocol, options)
 
 
