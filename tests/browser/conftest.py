@@ -3,9 +3,11 @@
 import io
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -72,20 +74,35 @@ def _untrained() -> Bundle:
     return Bundle(*parts, about={"image_size": 64})
 
 
-@pytest.fixture(scope="session")
-def address(chromium: str, model: str) -> Iterator[str]:
+@contextmanager
+def studio(model: str, *words: str) -> Iterator[str]:
     """Where the command says that the page is."""
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    command = [UNMASK, "studio", model, "--port", "0"]
+    command = [UNMASK, "studio", model, "--port", "0", *words]
     server = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     )
     line = server.stdout.readline()
     assert line.startswith("Unmask Studio: http://127.0.0.1:"), line + server.stderr.read()
-    yield line.split()[-1]
-    server.terminate()
-    _, errors = server.communicate(timeout=30)
+    try:
+        yield line.split()[-1]
+    finally:
+        server.send_signal(signal.SIGINT)
+        _, errors = server.communicate(timeout=60)
     assert "Traceback" not in errors, errors
+
+
+@pytest.fixture(scope="session")
+def address(chromium: str, model: str) -> Iterator[str]:
+    with studio(model) as address:
+        yield address
+
+
+@pytest.fixture
+def closed(chromium: str, model: str) -> Iterator[str]:
+    """A Studio that wants a token."""
+    with studio(model, "--token", "open-sesame") as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

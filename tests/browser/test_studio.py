@@ -465,6 +465,23 @@ class TestEveryone:
         expect(page.locator("#about")).to_contain_text("64×64 pixels as 16×16 codes")
 
 
+def test_a_studio_with_a_token_asks_for_it(browser, closed):
+    page = browser.new_page()
+    page.goto(closed.partition("?")[0])
+    page.get_by_label("Token").fill("open-simsim")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("asks for its token")).to_be_visible()
+    page.get_by_label("Token").fill("open-sesame")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("html[data-ready]")
+    assert "open-sesame" not in page.url
+    set_range(page, "Pictures", 1)
+    set_range(page, "Steps", 2)
+    button(page, "Create pictures").click()
+    expect(page.locator(".batch .tile:enabled")).to_have_count(1)
+    page.close()
+
+
 def test_the_page_is_there_and_draws_at_once(tab, address, record_property):
     """How long it takes is recorded, not asserted: the machine may be busy."""
     begin = time.perf_counter()

@@ -1,10 +1,12 @@
 """Fifty clients at once, some of whom walk away: the only refusal is "busy", and nothing piles up."""
 
 import asyncio
+import time
 
 import requests
 
 from benchmarks.studio import load_server, resident_bytes
+from unmask.studio.limits import JobLimits
 from unmask.studio.server import create_app
 
 CLIENTS, SECONDS = 50, 3.0
@@ -26,3 +28,23 @@ def test_many_clients_are_served_or_told_to_wait(model, folder, serve):
     assert traffic.answers["done"] == traffic.answers["picture 200"]
     assert (health["waiting"], health["status"]) == (0, "ok")
     assert grown < ROOM
+
+
+def test_a_closed_tab_ends_its_job_and_makes_room_for_the_next(model, folder, serve):
+    limits = JobLimits(unwatched_seconds=1.5)
+    with serve(create_app(model, str(folder), limits=limits)) as address:
+        long = requests.post(
+            f"{address}/api/v1/canvas", json={"width": 256, "height": 256}, timeout=60
+        ).json()
+        stream = requests.get(f"{address}/api/v1/jobs/{long['id']}/events", stream=True, timeout=60)
+        reading = stream.iter_content(16)
+        next(reading)
+        time.sleep(1.3 * limits.unwatched_seconds)
+        assert 'kind="canvas"' not in requests.get(f"{address}/metrics", timeout=60).text  # it is watched
+        reading.close()
+        stream.close()
+        short = requests.post(f"{address}/api/v1/sample", json={"steps": 1}, timeout=60).json()
+        while requests.get(f"{address}/api/v1/jobs/{short['id']}", timeout=60).json()["state"] != "done":
+            time.sleep(0.02)
+        ended = requests.get(f"{address}/metrics", timeout=60).text
+    assert 'unmask_jobs_ended_total{kind="canvas",state="cancelled"} 1' in ended
