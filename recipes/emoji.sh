@@ -13,12 +13,15 @@ unmask weights get inception
 unmask weights get lpips-alex
 
 train codec "$out/codec" emoji --preset emoji
-train prior "$out/prior" "$out/codec/best" emoji --preset emoji
+# Half the size; the prior then learns the codes of the very codec that is shipped.
+unmask export "$out/codec/best" --to half --out "$out/codec-half"
+train prior "$out/prior" "$out/codec-half" emoji --preset emoji
+unmask export "$out/prior/best" --to half --out "$out/model"
 
-unmask reconstruct "$out/prior/best" emoji --out "$out/reconstructions.png"
-unmask score "$out/prior/best" emoji --draws 64
-unmask sample "$out/prior/best" --count 64 --temperature 0.9 --out "$out/samples" --grid "$out/samples.png"
-unmask neighbours "$out/prior/best" emoji --pictures "$out/samples" --out "$out/neighbours.png"
-unmask evaluate "$out/prior/best" emoji --what reconstructions --out "$out/evaluation-codec"
-unmask evaluate "$out/prior/best" emoji --count 3000 --steps 50 \
+unmask reconstruct "$out/model" emoji --out "$out/reconstructions.png"
+unmask score "$out/model" emoji --draws 64
+unmask sample "$out/model" --count 64 --temperature 0.9 --out "$out/samples" --grid "$out/samples.png"
+unmask neighbours "$out/model" emoji --pictures "$out/samples" --out "$out/neighbours.png"
+unmask evaluate "$out/model" emoji --what reconstructions --out "$out/evaluation-codec"
+unmask evaluate "$out/model" emoji --count 3000 --steps 50 \
     --temperature 0.7,0.8,0.9,1,1.1 --out "$out/evaluation"

@@ -18,6 +18,17 @@ def test_a_folder_for_the_hub_is_a_model_with_a_card(shell, model, tmp_path):
     assert unmask.load(tmp_path / "discs", "cpu").fingerprint == unmask.load(model, "cpu").fingerprint
 
 
+def test_a_halved_model_is_half_the_size_and_halved_again_the_same(shell, model, tmp_path):
+    shell("export", model, "--to", "half", "--out", "half")
+    shell("export", "half", "--to", "half", "--out", "again")
+    weights = "prior.safetensors"
+    assert (tmp_path / "half" / weights).stat().st_size < 0.7 * (model / weights).stat().st_size
+    half, again = (unmask.load(tmp_path / name, "cpu") for name in ("half", "again"))
+    assert half.fingerprint == again.fingerprint
+    for name, tensor in unmask.load(model, "cpu").prior.state_dict().items():
+        np.testing.assert_allclose(half.prior.state_dict()[name], tensor, rtol=1e-3, atol=1e-6)
+
+
 def test_graphs_take_pictures_to_codes_and_back_and_fill_codes_in(shell, model, tmp_path):
     said = shell("export", model, "--to", "onnx", "--int8", "--out", "graphs")
     names = ["decoder.onnx", "encoder.onnx", "prior-int8.onnx", "prior.onnx"]

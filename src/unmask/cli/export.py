@@ -27,8 +27,8 @@ class Arguments:
 
     model: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="MODEL")]
     """A model, such as runs/prior/best."""
-    to: Literal["onnx", "hub"]
-    """onnx: graphs of encoder, decoder and prior. hub: the model with a card."""
+    to: Literal["onnx", "hub", "half"]
+    """onnx: graphs of encoder, decoder and prior. hub: the model with a card. half: weights of 16 bits."""
     out: Path
     """Folder to write."""
     int8: bool = False
@@ -42,9 +42,9 @@ class Arguments:
 
     def check(self) -> None:
         """Refuse what could not be done, before anything is computed."""
-        if self.to == "onnx" and (self.name or self.licence or self.picture):
+        if self.to != "hub" and (self.name or self.licence or self.picture):
             raise ConfigError("--name, --licence and --picture are for --to hub")
-        if self.to == "hub" and self.int8:
+        if self.to != "onnx" and self.int8:
             raise ConfigError("--int8 is for --to onnx")
         if self.to == "hub" and not (self.name and self.licence):
             raise ConfigError(
@@ -60,10 +60,7 @@ def main(argv: list[str]) -> None:
     from unmask.models import open_model
 
     model = open_model(arguments.model)
-    if arguments.to == "hub":
-        _to_hub(model, arguments)
-    else:
-        _to_onnx(model, arguments)
+    {"hub": _to_hub, "onnx": _to_onnx, "half": _to_half}[arguments.to](model, arguments)
 
 
 def _to_hub(model: "Bundle", arguments: Arguments) -> None:
@@ -107,3 +104,11 @@ def _to_onnx(model: "Bundle", arguments: Arguments) -> None:
                 export.round_prior(partial)
     for path in sorted(folder.iterdir()):
         print(f"{path}  {path.stat().st_size / 1e6:.1f} MB")
+
+
+def _to_half(model: "Bundle", arguments: Arguments) -> None:
+    from unmask import bundle
+
+    bundle.save(bundle.halved(model), arguments.out)
+    size = sum(path.stat().st_size for path in arguments.out.iterdir())
+    print(f"{arguments.out}  {size / 1e6:.1f} MB")
