@@ -95,7 +95,7 @@ def _status(name: str) -> int:
 
 
 def _neighbours() -> None:
-    """The 8 nearest of two pictures among many by LPIPS: features once, against the network for every pair."""
+    """The 8 nearest of two pictures among many by LPIPS: features once, against one pair a pass."""
     rng = generator(0, "pictures")
     pictures = torch.randint(0, 256, (SEARCHED, SIDE_PX, SIDE_PX, 3), generator=rng, dtype=torch.uint8)
     queries = pictures[:QUERIES] ^ 3
