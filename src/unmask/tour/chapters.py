@@ -223,7 +223,7 @@ CHAPTERS: Sequence[Chapter] = (
         title="Are they copies?",
         folder="neighbours",
         text="Every sample of 256 steps beside the training pictures nearest to it, measured pixel by pixel "
-        "(`--by lpips` measures as eyes do, once `unmask weights get lpips-vgg` has fetched a network). A "
+        "(`--by lpips` measures as eyes do, once `unmask weights get lpips-alex` has fetched a network). A "
         "model that copies would be much nearer to the training pictures than held-out ones are.",
         make=neighbours,
     ),

@@ -71,7 +71,7 @@ def curve(lines: Sequence[Series], x_name: str, y_name: str) -> str:
 
 def ticks(low: float, high: float) -> list[float]:
     """About five round numbers from ``low`` to ``high``."""
-    rough = (high - low) / 4 or 1.0
+    rough = (high - low) / 5 or 1.0
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * unit for unit in (1, 2, 2.5, 5, 10) if power * unit >= rough * 0.999)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)

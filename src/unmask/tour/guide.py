@@ -8,7 +8,7 @@ from unmask import __version__
 from unmask.errors import DataError
 from unmask.files import remove_folder, write_bytes, write_json
 from unmask.tour.chapters import CHAPTERS
-from unmask.tour.page import Told, page
+from unmask.tour.page import Told, duration, page
 from unmask.tour.story import Chapter, Command, Tour
 
 STAMP, PAGE = "tour.json", "index.html"
@@ -23,7 +23,7 @@ def take_tour(model: str, data: str, out: Path, command: Command, *, train: bool
     told = [_tell(tour, chapter, f"{n}/{len(chapters)}") for n, chapter in enumerate(chapters, start=1)]
     write_bytes(out / PAGE, page(tour, told).encode())
     write_json(out / STAMP, _record(tour, told))
-    tour.say(f"\nthe page of all this: {out / PAGE}")
+    tour.say(f"\nthe page of all this, {duration(sum(part.seconds for part in told))}: {out / PAGE}", "bold")
     return out / PAGE
 
 
@@ -45,11 +45,11 @@ def make_room(out: Path, chapters: Sequence[Chapter]) -> None:
 
 
 def _tell(tour: Tour, chapter: Chapter, number: str) -> Told:
-    tour.say(f"\n{number}  {chapter.title}")
+    tour.say(f"\n{number}  {chapter.title}", "bold")
     start = time.perf_counter()
     figures = chapter.make(tour)
     seconds = time.perf_counter() - start
-    tour.say(f"{seconds:.1f} s")
+    tour.say(duration(seconds), "dim")
     return Told(chapter, figures, seconds)
 
 

@@ -131,8 +131,8 @@ def _answers(figure: Figure) -> str:
     said = "".join(typed.said for typed in figure.commands).rstrip()
     if not said:
         return ""
-    state = " open" if figure.telling else ""
-    return f"<details{state}><summary>The answer</summary><pre><samp>{escape(said)}</samp></pre></details>"
+    state, word = " open" if figure.telling else "", "Answer" if len(figure.commands) == 1 else "Answers"
+    return f"<details{state}><summary>{word}</summary><pre><samp>{escape(said)}</samp></pre></details>"
 
 
 def _code(text: str) -> str:

@@ -109,7 +109,7 @@ class Tour:
         """Type a command: show it, run it, show and keep what it prints."""
         argv = [str(word) for word in words]
         line = shlex.join(["unmask", *argv])
-        self.say(f"$ {line}")
+        self.say(f"$ {line}", "cyan")
         said, start = io.StringIO(), time.perf_counter()
         with redirect_stdout(said):
             self._command(argv)
@@ -118,9 +118,9 @@ class Tour:
             self.say(said.getvalue().rstrip("\n"))
         return Typed(line, said.getvalue(), seconds)
 
-    def say(self, text: str) -> None:
+    def say(self, text: str, style: str = "") -> None:
         """Tell the terminal; at once, since bars on the other stream come next."""
-        self._console.print(text)
+        self._console.print(text, style=style)
         self._console.file.flush()
 
 

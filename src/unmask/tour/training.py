@@ -24,13 +24,11 @@ def train_tiny(tour: Tour, steps: int = STEPS) -> list[Figure]:
         Figure(
             pictures=[_chart(codec, "l1", "error of a pixel, L1"), *_looks(codec, "reconstructions")],
             commands=[first],
-            columns=3,
             python=_python("codec", [tour.data], codec, steps),
         ),
         Figure(
             pictures=[_chart(prior, "bits", "bits per code"), *_looks(prior, "samples")],
             commands=[second],
-            columns=3,
             python=_python("prior", [str(codec / "best"), tour.data], prior, steps),
         ),
     ]
@@ -63,7 +61,7 @@ def _looks(run: Path, name: str) -> list[Picture]:
     chosen = (paths[0], paths[len(paths) // 2 - 1], paths[-1])
     steps = [int(path.stem.rpartition("-")[2]) for path in chosen]
     return [
-        Picture(path=path, alt=f"{name.capitalize()} after {step} steps", caption=f"{name}, step {step}")
+        Picture(path=path, alt=f"{name.capitalize()} after {step} steps", caption=f"step {step}", zoom=3)
         for path, step in zip(chosen, steps, strict=True)
     ]
 
