@@ -9,19 +9,19 @@ import json
 import os
 import socket
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import uvicorn
+from fastapi import FastAPI
 
 from benchmarks.measure import note
 from unmask.pipeline import load
-from unmask.presets import codec_preset, prior_preset
-from unmask.stages import train_codec, train_prior
 from unmask.studio.server import create_app
 
 CLIENTS, SECONDS, SETTLE = 50, 60.0, 10.0
@@ -37,22 +37,13 @@ class Traffic:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        codec, prior = Path(folder) / "codec", Path(folder) / "prior"
-        train_codec(codec_preset("tiny"), "emoji", codec)
-        train_prior(prior_preset("tiny"), str(codec / "best"), "emoji", prior)
-        app = create_app(load(prior / "best", "cpu"), "tiny")
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
-        threading.Thread(target=server.run, kwargs={"sockets": [door]}, daemon=True).start()
-        while not server.started:
-            time.sleep(0.01)
-        port = door.getsockname()[1]
-        settled = asyncio.run(load_server(port, CLIENTS, SETTLE))  # buffers and results reach their size
+    model = load("emoji", "cpu")
+    with serving(create_app(model, "emoji")) as address:
+        port = int(address.rpartition(":")[2])
+        settling = asyncio.run(load_server(port, CLIENTS, SETTLE))  # buffers and results reach their size
         before = resident_bytes()
         traffic = asyncio.run(load_server(port, CLIENTS, SECONDS))
         after = resident_bytes()
-        server.should_exit = True
     waits = sorted(traffic.waits)
     figures = {
         "answers": dict(traffic.answers),
@@ -61,9 +52,25 @@ def main() -> None:
         "p95_s": round(waits[int(0.95 * len(waits))], 3),
         "grown_mib": round((after - before) / 2**20, 1),
         "resident_mib": round(after / 2**20, 1),
-        "settling_answers": dict(settled.answers),
+        "settling_answers": dict(settling.answers),
     }
     note("fifty clients of one Studio", figures, config={"clients": CLIENTS, "seconds": SECONDS, **REQUEST})
+
+
+@contextmanager
+def serving(app: FastAPI) -> Iterator[str]:
+    """The address at which an application is served, by the server that the command uses."""
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        try:
+            yield f"http://127.0.0.1:{door.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 async def load_server(port: int, clients: int, seconds: float) -> Traffic:

@@ -2,11 +2,9 @@
 
 import base64
 import io
-import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import uvicorn
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from PIL import Image
 
+from benchmarks.studio import serving
 from unmask import bundle
 from unmask.bundle import Bundle, Part
 from unmask.codec.autoencoder import Autoencoder
@@ -82,22 +80,6 @@ def client(model: Pipeline, folder: Path, limits: JobLimits) -> Iterator[TestCli
         create_app(model, str(folder), limits=limits), base_url="http://localhost:8000"
     ) as client:
         yield client
-
-
-@contextmanager
-def serving(app: FastAPI) -> Iterator[str]:
-    """The address at which an application is served, by the server that the command uses."""
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
-        thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        try:
-            yield f"http://127.0.0.1:{door.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join()
 
 
 @pytest.fixture(scope="session")
