@@ -77,7 +77,7 @@ def bits_of_pictures(tour: Tour) -> list[Figure]:
 def _folders(tour: Tour) -> dict[str, Path]:
     """Folders of pictures to score, by name; those that are not there yet are made."""
     originals = [Image.fromarray(pixels) for pixels in tour.held_out.read(tour.held_out.spread(COUNT))]
-    folders = {"held-out": tour.out / "bits" / "held-out", "generated": tour.out / "samples" / "256-steps"}
+    folders = {"held-out": tour.out / "bits" / "held-out", "generated": tour.samples}
     folders |= {name: tour.out / "bits" / name for name in CHANGES}
     for name, change in CHANGES.items():
         for number, original in enumerate(originals):

@@ -135,9 +135,8 @@ def canvas(tour: Tour) -> list[Figure]:
 
 def neighbours(tour: Tour) -> list[Figure]:
     """The samples of 256 steps beside the training pictures nearest to them."""
-    folder = tour.out / "neighbours"
-    drawn, out = tour.out / "samples" / f"{STEPS[0]}-steps", folder / "nearest.png"
-    words = ("--pictures", drawn, "--by", "pixels", "--count", 8, "--out", out)
+    out = tour.out / "neighbours" / "nearest.png"
+    words = ("--pictures", tour.samples, "--by", "pixels", "--count", 8, "--out", out)
     done = tour.unmask("neighbours", tour.model, tour.data, *words)
     python = (
         "from unmask.metrics.neighbours import nearest_pictures\n\n"

@@ -32,7 +32,7 @@ class Told(NamedTuple):
 def page(tour: Tour, told: Sequence[Told]) -> str:
     """The whole page as HTML."""
     template = Template(_file("page.html"))
-    samples = sorted((tour.out / "samples" / "256-steps").glob("*.png"))
+    samples = sorted(tour.samples.glob("*.png"))
     return template.substitute(
         style=_file("page.css"),
         script=_file("page.js"),

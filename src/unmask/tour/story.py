@@ -92,6 +92,11 @@ class Tour:
         return pixels
 
     @property
+    def samples(self) -> Path:
+        """The folder of the pictures drawn in the most steps, which other chapters look at again."""
+        return self.out / "samples" / "256-steps"
+
+    @property
     def python(self) -> str:
         """The lines that every Python line of the tour goes on from."""
         return (
