@@ -17,6 +17,7 @@ test: $(VENV)/.ready-test       ## every test
 check: $(VENV)/.ready-test      ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/oxfmt --check src/unmask/studio/static/js src/unmask/studio/static/css
 	$(BIN)/mypy
 
 bench: $(VENV)/.ready-test      ## every benchmark; rows go to benchmarks/results.jsonl

@@ -110,7 +110,7 @@ def browser(chromium: str) -> Iterator[Browser]:
     """Ends with its module: while it is there, no other event loop may run."""
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         yield browser
         browser.close()
 
@@ -130,7 +130,8 @@ def tab(browser: Browser, address: str) -> Iterator[Open]:
     asked, complaints, contexts = [], [], []
 
     def open_tab(view: str = "create", **options: Any) -> Page:
-        context = browser.new_context(**({"viewport": {"width": 1440, "height": 900}} | options))
+        usual = {"viewport": {"width": 1440, "height": 900}, "reduced_motion": "reduce"}
+        context = browser.new_context(**(usual | options))
         contexts.append(context)
         context.set_default_timeout(PATIENCE_MS)
         context.on("request", lambda request: asked.append(request.url))

@@ -416,7 +416,7 @@ class TestEveryone:
         ("view", "scheme"), [("create", "light"), ("edit", "dark"), ("extend", "light"), ("inspect", "dark")]
     )
     def test_nothing_stands_in_the_way_of_assistive_technology(self, tab, view, scheme):
-        page = tab(view, color_scheme=scheme, reduced_motion="reduce")
+        page = tab(view, color_scheme=scheme)
         if view == "create":
             set_range(page, "Pictures", 2)
             set_range(page, "Steps", 8)

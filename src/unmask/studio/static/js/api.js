@@ -21,7 +21,11 @@ export const find = (id) => ask(`/jobs/${id}`);
 export const cancel = (id) => ask(`/jobs/${id}`, { method: "DELETE" });
 
 export const start = (kind, request) =>
-  ask(`/${kind}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(request) });
+  ask(`/${kind}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(request),
+  });
 
 export const finished = (job) => ["done", "failed", "cancelled"].includes(job.state);
 

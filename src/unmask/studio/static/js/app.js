@@ -44,21 +44,34 @@ function showModel(model) {
     Kind: `${model.kind}, ${(model.parameters / 1e6).toFixed(1)} million parameters`,
     Pictures: `${model.image_size}×${model.image_size} pixels as ${model.grid.join("×")} codes out of ${model.codebook_size}`,
     "Trained on": about.data,
-    "Held-out pictures": about.prior_validation?.bits && `${about.prior_validation.bits.toFixed(2)} bits per code`,
+    "Held-out pictures":
+      about.prior_validation?.bits && `${about.prior_validation.bits.toFixed(2)} bits per code`,
     Licence: about.licence,
     Fingerprint: model.fingerprint,
     Unmask: model.version,
   };
-  const list = Object.entries(facts).filter(([, fact]) => fact).flatMap(([name, fact]) => [el("dt", {}, name), el("dd", {}, fact)]);
+  const list = Object.entries(facts)
+    .filter(([, fact]) => fact)
+    .flatMap(([name, fact]) => [el("dt", {}, name), el("dd", {}, fact)]);
   const dialog = select("#about");
-  const links = el("div", { className: "actions" }, el("a", { className: "plain", href: "/api" }, "The API of this Studio"));
-  show(dialog, dialogHead(dialog, "The model", "about-title"), el("div", { className: "body" }, el("dl", { className: "facts" }, list), links));
+  const links = el(
+    "div",
+    { className: "actions" },
+    el("a", { className: "plain", href: "/api" }, "The API of this Studio"),
+  );
+  show(
+    dialog,
+    dialogHead(dialog, "The model", "about-title"),
+    el("div", { className: "body" }, el("dl", { className: "facts" }, list), links),
+  );
 }
 
 /** The views that work on a picture, as functions that take one. An autoregressive model cannot fill in. */
 function openViews(model) {
-  const classes = model.kind === "absorbing" ? { edit: Edit, extend: Extend, inspect: Inspect } : { inspect: Inspect };
-  for (const name of VIEWS) select(`nav a[href="#/${name}"]`).hidden = !(name in classes || name === "create");
+  const classes =
+    model.kind === "absorbing" ? { edit: Edit, extend: Extend, inspect: Inspect } : { inspect: Inspect };
+  for (const name of VIEWS)
+    select(`nav a[href="#/${name}"]`).hidden = !(name in classes || name === "create");
   const places = Object.entries(classes).map(([name, View]) => {
     const view = new View(model);
     const take = (canvas) => {

@@ -9,7 +9,13 @@ import { recall, remember } from "./store.js";
 import { view } from "./viewer.js";
 
 const SCHEDULES = { even: "Even", cosine: "Cosine", arccos: "Arccos", optimal: "Optimal" };
-const ORDERS = { random: "Random", halton: "Spread out", raster: "Row by row", confidence: "Surest first", entropy: "By entropy" };
+const ORDERS = {
+  random: "Random",
+  halton: "Spread out",
+  raster: "Row by row",
+  confidence: "Surest first",
+  entropy: "By entropy",
+};
 const KEPT = 6; // batches that stay on the page
 
 export class Create {
@@ -39,13 +45,35 @@ export class Create {
     const codes = model.grid[0] * model.grid[1];
     fields.range("count", "Pictures", { min: 1, max: model.limits.count, value: 8 });
     if (model.kind === "absorbing") {
-      fields.range("steps", "Steps", { min: 1, max: Math.min(codes, model.limits.steps), value: Math.min(64, codes), hint: "More is slower, and usually better." });
+      fields.range("steps", "Steps", {
+        min: 1,
+        max: Math.min(codes, model.limits.steps),
+        value: Math.min(64, codes),
+        hint: "More is slower, and usually better.",
+      });
     }
-    fields.range("temperature", "Temperature", { min: 0, max: 1.5, step: 0.05, value: 0.9, words: (value) => value.toFixed(2), hint: "Lower is safer, higher more varied." });
+    fields.range("temperature", "Temperature", {
+      min: 0,
+      max: 1.5,
+      step: 0.05,
+      value: 0.9,
+      words: (value) => value.toFixed(2),
+      hint: "Lower is safer, higher more varied.",
+    });
     if (model.kind === "absorbing") {
       const place = fields.pair();
-      fields.choice("schedule", "Schedule", model.schedules.map((name) => [name, SCHEDULES[name]]), { place });
-      fields.choice("order", "Order", model.orders.map((name) => [name, ORDERS[name]]), { place });
+      fields.choice(
+        "schedule",
+        "Schedule",
+        model.schedules.map((name) => [name, SCHEDULES[name]]),
+        { place },
+      );
+      fields.choice(
+        "order",
+        "Order",
+        model.orders.map((name) => [name, ORDERS[name]]),
+        { place },
+      );
       fields.on("order", () => this.settle());
     }
     fields.seed();
@@ -71,7 +99,10 @@ export class Create {
   end(job) {
     this.batch.end(job);
     if (job.state !== "done") this.remove(this.batch);
-    remember("create.batches", this.batches.map((batch) => batch.job.id));
+    remember(
+      "create.batches",
+      this.batches.map((batch) => batch.job.id),
+    );
   }
 
   add(batch) {
@@ -107,11 +138,20 @@ export class Create {
 
   empty() {
     const tints = ["#f2b84b", "#e8694f", "#5646d6", "#3f9ec9", "#4aa96c", "#d65f9c"];
-    const squares = [...Array(36).keys()].map((i) => el("i", { "--i": (i * 17) % 23, "--tint": tints[(i * 7) % 6] }));
-    return el("div", { className: "empty" },
+    const squares = [...Array(36).keys()].map((i) =>
+      el("i", { "--i": (i * 17) % 23, "--tint": tints[(i * 7) % 6] }),
+    );
+    return el(
+      "div",
+      { className: "empty" },
       el("div", { className: "mosaic", "aria-hidden": "true" }, squares),
       el("h2", {}, "Nothing drawn yet"),
-      el("p", {}, `The model begins with a grid of ${this.model.grid.join("×")} masked codes and reveals them a few at a time. Press the button and watch.`));
+      el(
+        "p",
+        {},
+        `The model begins with a grid of ${this.model.grid.join("×")} masked codes and reveals them a few at a time. Press the button and watch.`,
+      ),
+    );
   }
 }
 
@@ -123,14 +163,40 @@ class Batch {
     const { count } = job.settings;
     this.images = [...Array(count).keys()].map(() => el("div", { className: "blank" }));
     this.tiles = this.images.map((image, number) =>
-      el("button", { type: "button", className: "tile", disabled: true, "aria-label": `Picture ${number + 1}`, onclick: () => this.open(number) }, image));
+      el(
+        "button",
+        {
+          type: "button",
+          className: "tile",
+          disabled: true,
+          "aria-label": `Picture ${number + 1}`,
+          onclick: () => this.open(number),
+        },
+        image,
+      ),
+    );
     const columns = count < 6 ? count : count < 11 ? Math.ceil(count / 2) : 6;
-    this.tools = el("div", { hidden: true },
-      button("Reuse settings", { kind: "quiet", symbol: "reuse", onclick: () => owner.reuse(this.job.settings) }),
-      button("As code", { kind: "quiet", symbol: "code", onclick: () => showRecipe(this.job.recipe) }));
-    this.root = el("article", { className: "batch", "data-job": job.id },
-      el("header", {}, el("h2", {}, `Seed ${job.settings.seed}`, el("span", { className: "hint" }, describe(job.settings))), this.tools),
-      el("div", { className: "grid", "--columns": columns, "--narrow": Math.min(columns, 2) }, this.tiles));
+    this.tools = el(
+      "div",
+      { hidden: true },
+      button("Reuse settings", {
+        kind: "quiet",
+        symbol: "reuse",
+        onclick: () => owner.reuse(this.job.settings),
+      }),
+      button("As code", { kind: "quiet", symbol: "code", onclick: () => showRecipe(this.job.recipe) }),
+    );
+    this.root = el(
+      "article",
+      { className: "batch", "data-job": job.id },
+      el(
+        "header",
+        {},
+        el("h2", {}, `Seed ${job.settings.seed}`, el("span", { className: "hint" }, describe(job.settings))),
+        this.tools,
+      ),
+      el("div", { className: "grid", "--columns": columns, "--narrow": Math.min(columns, 2) }, this.tiles),
+    );
   }
 
   preview(addresses) {
@@ -163,6 +229,9 @@ class Batch {
 }
 
 function describe({ steps, temperature, schedule, order }) {
-  const plan = [schedule !== "even" && SCHEDULES[schedule].toLowerCase(), order !== "random" && ORDERS[order].toLowerCase()];
+  const plan = [
+    schedule !== "even" && SCHEDULES[schedule].toLowerCase(),
+    order !== "random" && ORDERS[order].toLowerCase(),
+  ];
   return [steps && `${steps} steps`, `temperature ${temperature}`, ...plan].filter(Boolean).join(" · ");
 }

@@ -25,7 +25,17 @@ export function icon(name) {
 
 export function button(label, { kind = "plain", symbol, bare = false, ...properties } = {}) {
   const content = [symbol && icon(symbol), bare ? null : label].filter(Boolean);
-  return el("button", { type: "button", className: kind, "aria-label": bare ? label : undefined, title: bare ? label : undefined, ...properties }, content);
+  return el(
+    "button",
+    {
+      type: "button",
+      className: kind,
+      "aria-label": bare ? label : undefined,
+      title: bare ? label : undefined,
+      ...properties,
+    },
+    content,
+  );
 }
 
 export const select = (selector, root = document) => root.querySelector(selector);
@@ -57,7 +67,12 @@ export async function copy(text, what, { currentTarget: pressed }) {
 
 /** A dialog's head: a title and a way out. */
 export function dialogHead(dialog, title, id) {
-  const close = button("Close", { kind: "quiet round", symbol: "close", bare: true, onclick: () => dialog.close() });
+  const close = button("Close", {
+    kind: "quiet round",
+    symbol: "close",
+    bare: true,
+    onclick: () => dialog.close(),
+  });
   return el("div", { className: "head" }, el("h2", { id }, title), close);
 }
 

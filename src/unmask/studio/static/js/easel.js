@@ -9,8 +9,11 @@ export class Easel {
     Object.assign(this, { step, onStroke, onChange, tool: "brush", size: 3 * step, at: null, from: null });
     this.picture = el("canvas", { role: "img", "aria-label": "The picture" });
     this.mask = el("canvas", {
-      className: "mask", tabIndex: 0, role: "application",
-      "aria-label": "Selection. Arrow keys move the brush, Space paints; with the box, Space sets its corners.",
+      className: "mask",
+      tabIndex: 0,
+      role: "application",
+      "aria-label":
+        "Selection. Arrow keys move the brush, Space paints; with the box, Space sets its corners.",
     });
     this.cursor = el("div", { className: "cursor", hidden: true });
     this.rubber = el("div", { className: "rubber", hidden: true });
@@ -43,14 +46,17 @@ export class Easel {
     mask.addEventListener("pointermove", (event) => this.move(this.place(event)));
     mask.addEventListener("pointerup", (event) => this.up(this.place(event)));
     mask.addEventListener("pointercancel", () => (this.from = null));
-    mask.addEventListener("pointerleave", () => this.from || (this.at = null, this.point()));
+    mask.addEventListener("pointerleave", () => this.from || ((this.at = null), this.point()));
     mask.addEventListener("keydown", (event) => this.key(event));
-    mask.addEventListener("blur", () => (this.at = null, this.point()));
+    mask.addEventListener("blur", () => ((this.at = null), this.point()));
   }
 
   place(event) {
     const box = this.mask.getBoundingClientRect();
-    return [((event.clientX - box.left) / box.width) * this.mask.width, ((event.clientY - box.top) / box.height) * this.mask.height];
+    return [
+      ((event.clientX - box.left) / box.width) * this.mask.width,
+      ((event.clientY - box.top) / box.height) * this.mask.height,
+    ];
   }
 
   down(at) {
@@ -90,7 +96,10 @@ export class Easel {
     if (move) {
       const [x, y] = this.at ?? centre;
       const inside = (value, edge) => Math.min(Math.max(value, 0), edge);
-      this.at = [inside(x + move[0] * this.step, this.mask.width), inside(y + move[1] * this.step, this.mask.height)];
+      this.at = [
+        inside(x + move[0] * this.step, this.mask.width),
+        inside(y + move[1] * this.step, this.mask.height),
+      ];
       this.point();
     } else if (event.key === " " || event.key === "Enter") {
       this.at ??= centre;
@@ -107,14 +116,24 @@ export class Easel {
   point() {
     const percent = (value, edge) => `${(100 * value) / edge}%`;
     const { width, height } = this.mask;
-    this.cursor.hidden = !this.at || this.tool === "box" && this.from;
+    this.cursor.hidden = !this.at || (this.tool === "box" && this.from);
     this.rubber.hidden = !(this.at && this.from && this.tool === "box");
     if (!this.at) return;
     const size = this.tool === "box" ? this.step / 2 : this.size;
-    Object.assign(this.cursor.style, { left: percent(this.at[0], width), top: percent(this.at[1], height), width: percent(size, width), height: percent(size, height) });
+    Object.assign(this.cursor.style, {
+      left: percent(this.at[0], width),
+      top: percent(this.at[1], height),
+      width: percent(size, width),
+      height: percent(size, height),
+    });
     if (this.rubber.hidden) return;
     const [x, y] = [0, 1].map((axis) => Math.min(this.from[axis], this.at[axis]));
     const [w, h] = [0, 1].map((axis) => Math.abs(this.from[axis] - this.at[axis]));
-    Object.assign(this.rubber.style, { left: percent(x, width), top: percent(y, height), width: percent(w, width), height: percent(h, height) });
+    Object.assign(this.rubber.style, {
+      left: percent(x, width),
+      top: percent(y, height),
+      width: percent(w, width),
+      height: percent(h, height),
+    });
   }
 }

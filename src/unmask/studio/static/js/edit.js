@@ -24,16 +24,27 @@ export class Edit {
     this.fields = new Fields(select(".fields", this.root));
     this.fields.range("count", "Versions", { min: 1, max: 8, value: 4 });
     this.fields.range("steps", "Steps", { min: 1, max: Math.min(256, model.limits.steps), value: 64 });
-    this.fields.range("temperature", "Temperature", { min: 0, max: 1.5, step: 0.05, value: 0.9, words: (value) => value.toFixed(2) });
+    this.fields.range("temperature", "Temperature", {
+      min: 0,
+      max: 1.5,
+      step: 0.05,
+      value: 0.9,
+      words: (value) => value.toFixed(2),
+    });
     this.fields.seed();
     this.runner = new Runner(select(".run", this.root), {
-      key: "edit.job", label: "Redraw selection", symbol: "brush", onRun: () => this.run(),
+      key: "edit.job",
+      label: "Redraw selection",
+      symbol: "brush",
+      onRun: () => this.run(),
       onStart: (job) => this.begin(job),
       onPreview: (addresses) => this.versions.preview(addresses),
       onEnd: (job) => this.end(job),
     });
     this.versions = new Versions(select(".versions", this.root), {
-      onTake: (canvas) => this.adopt(canvas), onAgain: () => this.again(), files: () => this.files(),
+      onTake: (canvas) => this.adopt(canvas),
+      onAgain: () => this.again(),
+      files: () => this.files(),
     });
     this.easel = new Easel(model.factor, { onStroke: () => this.keep(), onChange: () => this.changed() });
     this.makeTools();
@@ -43,18 +54,63 @@ export class Edit {
   }
 
   makeTools() {
-    const tools = [["brush", "Brush"], ["eraser", "Eraser"], ["box", "Box"]];
-    this.tools = segments("Tool", tools.map(([key, words]) => ({ key, words, symbol: key, title: `${words} (${words[0] === "B" && key === "box" ? "R" : words[0]})` })), "brush", (tool) => (this.easel.tool = tool));
-    const size = el("input", { type: "range", className: "size", title: "Brush size: [ and ]", min: 1, max: this.model.image_size / 2, value: this.easel.size, "aria-label": "Brush size", oninput: () => (this.easel.size = Number(size.value)) });
-    this.undo = button("Undo", { kind: "quiet", symbol: "undo", bare: true, onclick: () => this.step(this.past, this.future) });
-    this.redo = button("Redo", { kind: "quiet", symbol: "redo", bare: true, onclick: () => this.step(this.future, this.past) });
-    this.clear = button("Clear selection", { kind: "quiet", symbol: "clear", bare: true, onclick: () => (this.keep(), this.restoreState({ picture: this.picture })) });
-    this.toolbar = el("div", { className: "tools", role: "toolbar", "aria-label": "Tools" }, this.tools, size, el("span", { className: "gap" }), this.undo, this.redo, this.clear);
+    const tools = Object.entries(KEYS).map(([letter, key]) => ({
+      key,
+      words: key[0].toUpperCase() + key.slice(1),
+      symbol: key,
+      title: `Key: ${letter.toUpperCase()}`,
+    }));
+    this.tools = segments("Tool", tools, "brush", (tool) => (this.easel.tool = tool));
+    const size = el("input", {
+      type: "range",
+      className: "size",
+      title: "Brush size: [ and ]",
+      min: 1,
+      max: this.model.image_size / 2,
+      value: this.easel.size,
+      "aria-label": "Brush size",
+      oninput: () => (this.easel.size = Number(size.value)),
+    });
+    this.undo = button("Undo", {
+      kind: "quiet",
+      symbol: "undo",
+      bare: true,
+      onclick: () => this.step(this.past, this.future),
+    });
+    this.redo = button("Redo", {
+      kind: "quiet",
+      symbol: "redo",
+      bare: true,
+      onclick: () => this.step(this.future, this.past),
+    });
+    this.clear = button("Clear selection", {
+      kind: "quiet",
+      symbol: "clear",
+      bare: true,
+      onclick: () => (this.keep(), this.restoreState({ picture: this.picture })),
+    });
+    this.toolbar = el(
+      "div",
+      { className: "tools", role: "toolbar", "aria-label": "Tools" },
+      this.tools,
+      size,
+      el("span", { className: "gap" }),
+      this.undo,
+      this.redo,
+      this.clear,
+    );
     this.size = size;
   }
 
   showEmpty() {
-    this.work.replaceChildren(el("div", { className: "empty" }, el("h2", {}, "Begin with a picture"), el("p", {}, "Open one, drop it here, paste it, or take a sample of the model's own.")));
+    this.work.replaceChildren(
+      el(
+        "div",
+        { className: "empty" },
+        el("h2", {}, "Begin with a picture"),
+        el("p", {}, "Open one, drop it here, paste it, or take a sample of the model's own."),
+      ),
+    );
     this.runner.go.disabled = true;
   }
 
@@ -102,7 +158,8 @@ export class Edit {
     this.redo.disabled = !this.future.length;
     this.runner.go.disabled = this.easel.selection.empty;
     this.clear.disabled = this.easel.selection.empty;
-    if (!this.runner.running) this.runner.say(this.easel.selection.empty ? "Paint over what should change." : "");
+    if (!this.runner.running)
+      this.runner.say(this.easel.selection.empty ? "Paint over what should change." : "");
     remember("edit.state", { picture: address(this.picture), mask: this.mask() });
   }
 

@@ -18,19 +18,31 @@ export class Extend {
     this.picture = null;
     this.past = [];
     sources(this.root, model, (canvas) => this.take(canvas));
-    const nothing = button("Start with an empty canvas", { symbol: "extend", onclick: () => this.take(null) });
+    const nothing = button("Start with an empty canvas", {
+      symbol: "extend",
+      onclick: () => this.take(null),
+    });
     select(".source", this.root).append(nothing);
     this.makeFields();
     this.runner = new Runner(select(".run", this.root), {
-      key: "extend.job", label: "Draw what is missing", symbol: "extend", onRun: () => this.run(),
+      key: "extend.job",
+      label: "Draw what is missing",
+      symbol: "extend",
+      onRun: () => this.run(),
       onStart: (job) => this.begin(job),
       onPreview: (addresses) => this.versions.preview(addresses),
       onEnd: (job) => this.versions.end(job),
     });
     this.versions = new Versions(select(".versions", this.root), {
-      onTake: (canvas) => this.adopt(canvas), onAgain: () => this.again(), files: () => (this.request.picture ? { "picture.png": this.request.picture } : {}),
+      onTake: (canvas) => this.adopt(canvas),
+      onAgain: () => this.again(),
+      files: () => (this.request.picture ? { "picture.png": this.request.picture } : {}),
     });
-    this.frame = new Frame({ step: model.factor, fits: (...size) => this.fits(...size), onChange: (margins) => this.changed(margins) });
+    this.frame = new Frame({
+      step: model.factor,
+      fits: (...size) => this.fits(...size),
+      onChange: (margins) => this.changed(margins),
+    });
     this.makeTools();
     this.showEmpty();
     this.restore();
@@ -39,19 +51,39 @@ export class Extend {
   makeFields() {
     const { model } = this;
     const fields = (this.fields = new Fields(select(".fields", this.root)));
-    const place = fields.place.appendChild(el("div", { className: "quad", role: "group", "aria-label": "Pixels to add" }));
+    const place = fields.place.appendChild(
+      el("div", { className: "quad", role: "group", "aria-label": "Pixels to add" }),
+    );
     SIDES.forEach((side) => {
       const label = { left: "Left", top: "Above", right: "Right", bottom: "Below" }[side];
       fields.number(side, label, { min: 0, max: model.limits.edge_px, step: model.factor, value: 0, place });
-      fields.inputs[side].addEventListener("change", () => this.frame.margins && this.frame.set({ [side]: Number(fields.inputs[side].value) }));
+      fields.inputs[side].addEventListener(
+        "change",
+        () => this.frame.margins && this.frame.set({ [side]: Number(fields.inputs[side].value) }),
+      );
     });
     const window = Math.min(...model.grid);
     const [balanced, fast] = [Math.max(window >> 2, 1), Math.max(window >> 1, 1)];
     const pair = fields.pair();
     fields.range("count", "Versions", { min: 1, max: 8, value: 2, place: pair });
-    fields.choice("stride", "Care", [[1, "Exact"], [balanced, "Balanced"], [fast, "Fast"]], { value: balanced, place: pair });
+    fields.choice(
+      "stride",
+      "Care",
+      [
+        [1, "Exact"],
+        [balanced, "Balanced"],
+        [fast, "Fast"],
+      ],
+      { value: balanced, place: pair },
+    );
     fields.range("steps", "Steps", { min: 1, max: Math.min(256, model.limits.steps), value: 64 });
-    fields.range("temperature", "Temperature", { min: 0, max: 1.5, step: 0.05, value: 0.8, words: (value) => value.toFixed(2) });
+    fields.range("temperature", "Temperature", {
+      min: 0,
+      max: 1.5,
+      step: 0.05,
+      value: 0.8,
+      words: (value) => value.toFixed(2),
+    });
     fields.seed();
     for (const side of SIDES) fields.enable(side, false);
   }
@@ -65,14 +97,38 @@ export class Extend {
     };
     const none = { left: 0, top: 0, right: 0, bottom: 0 };
     const buttons = Object.entries(shapes).map(([words, shape]) =>
-      button(words, { kind: "quiet", onclick: () => this.frame.set({ ...none, ...shape([this.frame.picture.width, this.frame.picture.height]) }) }));
-    this.undo = button("Undo", { kind: "quiet", symbol: "undo", bare: true, disabled: true, onclick: () => this.goBack() });
+      button(words, {
+        kind: "quiet",
+        onclick: () =>
+          this.frame.set({ ...none, ...shape([this.frame.picture.width, this.frame.picture.height]) }),
+      }),
+    );
+    this.undo = button("Undo", {
+      kind: "quiet",
+      symbol: "undo",
+      bare: true,
+      disabled: true,
+      onclick: () => this.goBack(),
+    });
     this.readout = el("span", { className: "readout", role: "status" });
-    this.toolbar = el("div", { className: "tools", role: "toolbar", "aria-label": "Shapes" }, buttons, el("span", { className: "gap" }), this.undo);
+    this.toolbar = el(
+      "div",
+      { className: "tools", role: "toolbar", "aria-label": "Shapes" },
+      buttons,
+      el("span", { className: "gap" }),
+      this.undo,
+    );
   }
 
   showEmpty() {
-    this.work.replaceChildren(el("div", { className: "empty" }, el("h2", {}, "Begin with a picture, or with nothing"), el("p", {}, "Open one, drop it here, paste it, take a sample, or start with an empty canvas.")));
+    this.work.replaceChildren(
+      el(
+        "div",
+        { className: "empty" },
+        el("h2", {}, "Begin with a picture, or with nothing"),
+        el("p", {}, "Open one, drop it here, paste it, take a sample, or start with an empty canvas."),
+      ),
+    );
     this.runner.go.disabled = true;
   }
 
@@ -109,7 +165,10 @@ export class Extend {
   fits(width, height) {
     const { factor, limits } = this.model;
     const count = this.picture ? Number(this.fields.inputs.count.value) : 1;
-    return count * Math.ceil(width / factor) * Math.ceil(height / factor) <= limits.codes && Math.max(width, height) <= limits.edge_px;
+    return (
+      count * Math.ceil(width / factor) * Math.ceil(height / factor) <= limits.codes &&
+      Math.max(width, height) <= limits.edge_px
+    );
   }
 
   changed(margins) {
@@ -125,7 +184,12 @@ export class Extend {
 
   run() {
     const [width, height] = this.frame.size;
-    this.request = { picture: this.picture && address(this.picture), width, height, margins: { ...this.frame.margins } };
+    this.request = {
+      picture: this.picture && address(this.picture),
+      width,
+      height,
+      margins: { ...this.frame.margins },
+    };
     this.ask();
   }
 

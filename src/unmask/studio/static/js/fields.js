@@ -18,7 +18,16 @@ export class Fields {
   /** A slider. `words(value)` is what is said of it. */
   range(name, label, { min, max, step = 1, value, hint, words = String, place = this.place }) {
     const id = fresh();
-    const input = el("input", { type: "range", id, name, min, max, step, value, "aria-describedby": hint && `${id}-hint` });
+    const input = el("input", {
+      type: "range",
+      id,
+      name,
+      min,
+      max,
+      step,
+      value,
+      "aria-describedby": hint && `${id}-hint`,
+    });
     const output = el("output", { htmlFor: id });
     const say = () => {
       output.textContent = words(Number(input.value));
@@ -27,13 +36,24 @@ export class Fields {
     input.addEventListener("input", say);
     input.say = say;
     say();
-    this.add(name, input, place, el("div", { className: "top" }, el("label", { htmlFor: id }, label), output), input, hint && el("span", { className: "hint", id: `${id}-hint` }, hint));
+    this.add(
+      name,
+      input,
+      place,
+      el("div", { className: "top" }, el("label", { htmlFor: id }, label), output),
+      input,
+      hint && el("span", { className: "hint", id: `${id}-hint` }, hint),
+    );
   }
 
   /** One of several, given as [value, words]. */
   choice(name, label, options, { value, place = this.place } = {}) {
     const id = fresh();
-    const input = el("select", { id, name }, options.map(([key, words]) => el("option", { value: key }, words)));
+    const input = el(
+      "select",
+      { id, name },
+      options.map(([key, words]) => el("option", { value: key }, words)),
+    );
     input.value = value ?? options[0][0];
     this.add(name, input, place, el("label", { htmlFor: id }, label), input);
   }
@@ -48,11 +68,26 @@ export class Fields {
   /** The seed, new for every run unless it is held. */
   seed() {
     const id = fresh();
-    const input = el("input", { type: "number", id, name: "seed", min: 0, max: SEEDS - 1, value: newSeed(), required: true });
+    const input = el("input", {
+      type: "number",
+      id,
+      name: "seed",
+      min: 0,
+      max: SEEDS - 1,
+      value: newSeed(),
+      required: true,
+    });
     this.hold = el("input", { type: "checkbox", name: "hold" });
     input.addEventListener("input", () => (this.hold.checked = true));
     const dice = button("New seed", { symbol: "dice", bare: true, onclick: () => (input.value = newSeed()) });
-    this.add("seed", input, this.place, el("label", { htmlFor: id }, "Seed"), el("div", { className: "seed" }, input, dice), el("label", { className: "check" }, this.hold, "Keep this seed for the next run"));
+    this.add(
+      "seed",
+      input,
+      this.place,
+      el("label", { htmlFor: id }, "Seed"),
+      el("div", { className: "seed" }, input, dice),
+      el("label", { className: "check" }, this.hold, "Keep this seed for the next run"),
+    );
   }
 
   pair() {
@@ -87,7 +122,9 @@ export class Fields {
   values() {
     if (this.inputs.seed && !this.hold.checked) this.inputs.seed.value = newSeed();
     const enabled = Object.entries(this.inputs).filter(([, input]) => !input.disabled);
-    return Object.fromEntries(enabled.map(([name, input]) => [name, input.tagName === "SELECT" ? input.value : Number(input.value)]));
+    return Object.fromEntries(
+      enabled.map(([name, input]) => [name, input.tagName === "SELECT" ? input.value : Number(input.value)]),
+    );
   }
 }
 
@@ -99,7 +136,15 @@ export function segments(label, options, value, onChange) {
     for (const option of bar.children) option.setAttribute("aria-pressed", option.dataset.value === key);
   };
   for (const { key, words, symbol, title } of options) {
-    bar.append(button(words, { kind: "", symbol, title, "data-value": key, onclick: () => (press(key), onChange(key)) }));
+    bar.append(
+      button(words, {
+        kind: "",
+        symbol,
+        title,
+        "data-value": key,
+        onclick: () => (press(key), onChange(key)),
+      }),
+    );
   }
   bar.press = (key) => (press(key), onChange(key));
   press(value);

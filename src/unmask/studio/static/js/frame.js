@@ -4,8 +4,14 @@ import { el } from "./dom.js";
 
 const SIDES = { left: ["x", -1], right: ["x", 1], top: ["y", -1], bottom: ["y", 1] };
 const HANDLES = {
-  left: ["left"], right: ["right"], top: ["top"], bottom: ["bottom"],
-  nw: ["left", "top"], ne: ["right", "top"], sw: ["left", "bottom"], se: ["right", "bottom"],
+  left: ["left"],
+  right: ["right"],
+  top: ["top"],
+  bottom: ["bottom"],
+  nw: ["left", "top"],
+  ne: ["right", "top"],
+  sw: ["left", "bottom"],
+  se: ["right", "bottom"],
 };
 
 export class Frame {
@@ -24,9 +30,13 @@ export class Frame {
     const single = sides.length === 1;
     const kind = single ? SIDES[name][0] : name;
     const handle = el("div", {
-      className: `handle ${kind}`, "data-handle": name, tabIndex: single ? 0 : undefined,
-      role: single ? "slider" : undefined, "aria-hidden": single ? undefined : "true",
-      "aria-label": single ? `Pixels to add, ${name}` : undefined, "aria-valuemin": single ? 0 : undefined,
+      className: `handle ${kind}`,
+      "data-handle": name,
+      tabIndex: single ? 0 : undefined,
+      role: single ? "slider" : undefined,
+      "aria-hidden": single ? undefined : "true",
+      "aria-label": single ? `Pixels to add, ${name}` : undefined,
+      "aria-valuemin": single ? 0 : undefined,
       "aria-orientation": single ? (kind === "x" ? "horizontal" : "vertical") : undefined,
     });
     handle.addEventListener("pointerdown", (event) => this.drag(event, handle, sides));
@@ -49,7 +59,10 @@ export class Frame {
   set(margins) {
     const before = this.margins;
     const tidy = (value) => Math.max(0, Math.round(value / this.step) * this.step);
-    this.margins = { ...before, ...Object.fromEntries(Object.entries(margins).map(([side, value]) => [side, tidy(value)])) };
+    this.margins = {
+      ...before,
+      ...Object.fromEntries(Object.entries(margins).map(([side, value]) => [side, tidy(value)])),
+    };
     if (!this.fits(...this.size)) this.margins = before;
     this.changed();
   }
@@ -67,7 +80,9 @@ export class Frame {
     this.held = scale; // it would run away from the pointer if it shrank now
     const move = (now) => {
       const moved = { x: (now.clientX - startX) / scale, y: (now.clientY - startY) / scale };
-      this.set(Object.fromEntries(sides.map((side) => [side, start[side] + moved[SIDES[side][0]] * SIDES[side][1]])));
+      this.set(
+        Object.fromEntries(sides.map((side) => [side, start[side] + moved[SIDES[side][0]] * SIDES[side][1]])),
+      );
     };
     const up = () => {
       handle.removeEventListener("pointermove", move);
@@ -80,9 +95,12 @@ export class Frame {
 
   key(event, [side]) {
     const [axis, direction] = SIDES[side];
-    const arrows = { ArrowRight: ["x", 1], ArrowLeft: ["x", -1], ArrowDown: ["y", 1], ArrowUp: ["y", -1] }[event.key];
+    const arrows = { ArrowRight: ["x", 1], ArrowLeft: ["x", -1], ArrowDown: ["y", 1], ArrowUp: ["y", -1] }[
+      event.key
+    ];
     if (event.key === "Home") this.set({ [side]: 0 });
-    else if (arrows?.[0] === axis) this.set({ [side]: this.margins[side] + arrows[1] * direction * this.step * (event.shiftKey ? 4 : 1) });
+    else if (arrows?.[0] === axis)
+      this.set({ [side]: this.margins[side] + arrows[1] * direction * this.step * (event.shiftKey ? 4 : 1) });
     else return;
     event.preventDefault();
   }
@@ -91,15 +109,28 @@ export class Frame {
   lay() {
     if (!this.margins || !this.root.clientWidth) return;
     const [width, height] = this.size;
-    const room = { x: this.root.clientWidth, y: Math.max(Math.min(innerHeight * 0.58, this.root.clientWidth), 260) };
+    const room = {
+      x: this.root.clientWidth,
+      y: Math.max(Math.min(innerHeight * 0.58, this.root.clientWidth), 260),
+    };
     const edge = 40; // room to drag into
     this.scale = this.held ?? Math.min((room.x - 2 * edge) / width, (room.y - 2 * edge) / height, 6);
     const [left, top] = [(room.x - width * this.scale) / 2, (room.y - height * this.scale) / 2];
     this.root.style.height = `${room.y}px`;
-    const box = (style, x, y, w, h) => Object.assign(style, { left: `${x}px`, top: `${y}px`, width: `${w}px`, height: `${h}px` });
+    const box = (style, x, y, w, h) =>
+      Object.assign(style, { left: `${x}px`, top: `${y}px`, width: `${w}px`, height: `${h}px` });
     box(this.area.style, left, top, width * this.scale, height * this.scale);
-    box(this.picture.style, this.margins.left * this.scale, this.margins.top * this.scale, this.picture.width * this.scale, this.picture.height * this.scale);
-    const at = { x: { left: 0, right: 1, nw: 0, sw: 0, ne: 1, se: 1 }, y: { top: 0, bottom: 1, nw: 0, ne: 0, sw: 1, se: 1 } };
+    box(
+      this.picture.style,
+      this.margins.left * this.scale,
+      this.margins.top * this.scale,
+      this.picture.width * this.scale,
+      this.picture.height * this.scale,
+    );
+    const at = {
+      x: { left: 0, right: 1, nw: 0, sw: 0, ne: 1, se: 1 },
+      y: { top: 0, bottom: 1, nw: 0, ne: 0, sw: 1, se: 1 },
+    };
     for (const handle of this.handles) {
       const { handle: name } = handle.dataset;
       handle.style.left = `${left + (at.x[name] ?? 0.5) * width * this.scale}px`;

@@ -6,7 +6,13 @@ import { showRecipe } from "./recipe.js";
 import { Runner } from "./runner.js";
 import { recall, remember } from "./store.js";
 
-const GLOW = [[13, 8, 135], [126, 3, 168], [204, 71, 120], [248, 149, 64], [240, 249, 33]]; // plasma: dark is expected
+const GLOW = [
+  [13, 8, 135],
+  [126, 3, 168],
+  [204, 71, 120],
+  [248, 149, 64],
+  [240, 249, 33],
+]; // plasma: dark is expected
 
 export class Inspect {
   constructor(model) {
@@ -16,9 +22,18 @@ export class Inspect {
     this.figures = select(".figures", this.root);
     sources(this.root, model, (canvas) => this.take(canvas));
     this.runner = new Runner(select(".run", this.root), {
-      key: "inspect.job", onPreview: () => {}, onEnd: (job) => this.waiting?.(job),
+      key: "inspect.job",
+      onPreview: () => {},
+      onEnd: (job) => this.waiting?.(job),
     });
-    this.stage.append(el("div", { className: "empty" }, el("h2", {}, "Begin with a picture"), el("p", {}, "Open one, drop it here, paste it, or take a sample. The model looks at its middle.")));
+    this.stage.append(
+      el(
+        "div",
+        { className: "empty" },
+        el("h2", {}, "Begin with a picture"),
+        el("p", {}, "Open one, drop it here, paste it, or take a sample. The model looks at its middle."),
+      ),
+    );
     this.restore();
   }
 
@@ -52,28 +67,73 @@ export class Inspect {
     select("i", scale).style.background = `linear-gradient(90deg, ${GLOW.map((colour) => `rgb(${colour})`)})`;
     const maps = [
       this.map("Original", "as the model sees it", el("img", { src: back.pictures[0], alt: "The original" })),
-      this.map("Reconstruction", "after the codec", el("img", { src: back.pictures[1], alt: "The reconstruction" })),
-      this.map("Surprise", scale, paint(surprise, (value) => glow(value / (most || 1)), "Surprise of each code")),
-      this.map("Codes", `${new Set(codes.flat()).size} different of ${this.model.codebook_size}`, paint(codes, colour, "The codes, a colour for each")),
+      this.map(
+        "Reconstruction",
+        "after the codec",
+        el("img", { src: back.pictures[1], alt: "The reconstruction" }),
+      ),
+      this.map(
+        "Surprise",
+        scale,
+        paint(surprise, (value) => glow(value / (most || 1)), "Surprise of each code"),
+      ),
+      this.map(
+        "Codes",
+        `${new Set(codes.flat()).size} different of ${this.model.codebook_size}`,
+        paint(codes, colour, "The codes, a colour for each"),
+      ),
     ];
-    this.readout = el("p", { className: "readout", role: "status" }, "Point at a code, or walk over them with the arrow keys.");
+    this.readout = el(
+      "p",
+      { className: "readout", role: "status" },
+      "Point at a code, or walk over them with the arrow keys.",
+    );
     this.stage.replaceChildren(this.readout, ...maps);
     this.cells = { codes, surprise, maps };
-    const code = button("As code", { symbol: "code", onclick: () => showRecipe(joined(back.recipe, score.recipe), { "picture.png": picture }) });
+    const code = button("As code", {
+      symbol: "code",
+      onclick: () => showRecipe(joined(back.recipe, score.recipe), { "picture.png": picture }),
+    });
     this.figures.replaceChildren(
-      figure(`${exact ? "" : "≤ "}${each.toFixed(2)}`, "bits per code", `${Math.log2(this.model.codebook_size).toFixed(0)} would be a guess. Fewer: the model knows its kind.`),
-      figure(`${exact ? "" : "≤ "}${Math.round(bits).toLocaleString("en")}`, "bits in all", `for ${codes.length}×${codes[0].length} codes, ${(bits / 8 / 1024).toFixed(2)} KiB`),
-      figure(psnr === null ? "∞" : psnr.toFixed(1), "dB PSNR", "how close the reconstruction comes; more is closer"),
-      code);
+      figure(
+        `${exact ? "" : "≤ "}${each.toFixed(2)}`,
+        "bits per code",
+        `${Math.log2(this.model.codebook_size).toFixed(0)} would be a guess. Fewer: the model knows its kind.`,
+      ),
+      figure(
+        `${exact ? "" : "≤ "}${Math.round(bits).toLocaleString("en")}`,
+        "bits in all",
+        `for ${codes.length}×${codes[0].length} codes, ${(bits / 8 / 1024).toFixed(2)} KiB`,
+      ),
+      figure(
+        psnr === null ? "∞" : psnr.toFixed(1),
+        "dB PSNR",
+        "how close the reconstruction comes; more is closer",
+      ),
+      code,
+    );
   }
 
   map(title, about, face) {
     const cell = el("div", { className: "cell", hidden: true });
-    const box = el("div", { className: "face", tabIndex: 0, "aria-label": `${title}. Arrow keys walk over the codes.`, role: "application" }, face, cell);
+    const box = el(
+      "div",
+      {
+        className: "face",
+        tabIndex: 0,
+        "aria-label": `${title}. Arrow keys walk over the codes.`,
+        role: "application",
+      },
+      face,
+      cell,
+    );
     box.addEventListener("pointermove", (event) => {
       const { left, top, width, height } = box.getBoundingClientRect();
       const [h, w] = this.model.grid;
-      this.point(Math.floor(((event.clientY - top) / height) * h), Math.floor(((event.clientX - left) / width) * w));
+      this.point(
+        Math.floor(((event.clientY - top) / height) * h),
+        Math.floor(((event.clientX - left) / width) * w),
+      );
     });
     box.addEventListener("keydown", (event) => {
       const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
@@ -82,7 +142,12 @@ export class Inspect {
       const [row, column] = this.at ?? [-move[0], -move[1]];
       this.point(row + move[0], column + move[1]);
     });
-    return el("figure", { className: "map" }, el("figcaption", {}, el("h2", {}, title), el("span", { className: "hint" }, about)), box);
+    return el(
+      "figure",
+      { className: "map" },
+      el("figcaption", {}, el("h2", {}, title), el("span", { className: "hint" }, about)),
+      box,
+    );
   }
 
   /** Mark one code in all maps, and say what it is. */
@@ -94,7 +159,12 @@ export class Inspect {
     for (const map of maps) {
       const cell = select(".cell", map);
       cell.hidden = false;
-      Object.assign(cell.style, { left: `${(100 * column) / w}%`, top: `${(100 * row) / h}%`, width: `${100 / w}%`, height: `${100 / h}%` });
+      Object.assign(cell.style, {
+        left: `${(100 * column) / w}%`,
+        top: `${(100 * row) / h}%`,
+        width: `${100 / w}%`,
+        height: `${100 / h}%`,
+      });
     }
     const same = codes.flat().filter((code) => code === codes[row][column]).length;
     this.readout.textContent = `Row ${row + 1}, column ${column + 1}: code ${codes[row][column]}, found ${same === 1 ? "once" : `${same} times`}, ${surprise[row][column].toFixed(2)} bits.`;
@@ -102,16 +172,28 @@ export class Inspect {
 }
 
 function figure(number, unit, words) {
-  return el("div", { className: "figure" }, el("b", {}, `${number} `, el("small", {}, unit)), el("p", {}, words));
+  return el(
+    "div",
+    { className: "figure" },
+    el("b", {}, `${number} `, el("small", {}, unit)),
+    el("p", {}, words),
+  );
 }
 
 function paint(rows, shade, label) {
-  const canvas = el("canvas", { width: rows[0].length, height: rows.length, role: "img", "aria-label": label });
+  const canvas = el("canvas", {
+    width: rows[0].length,
+    height: rows.length,
+    role: "img",
+    "aria-label": label,
+  });
   const context = canvas.getContext("2d");
-  rows.forEach((row, y) => row.forEach((value, x) => {
-    context.fillStyle = shade(value);
-    context.fillRect(x, y, 1, 1);
-  }));
+  rows.forEach((row, y) =>
+    row.forEach((value, x) => {
+      context.fillStyle = shade(value);
+      context.fillRect(x, y, 1, 1);
+    }),
+  );
   return canvas;
 }
 
@@ -122,7 +204,8 @@ function glow(share) {
 }
 
 /** A colour that stays with a code: neighbours in number are far apart in hue. */
-const colour = (code) => `oklch(${0.5 + 0.35 * ((code * 0.7548) % 1)} ${0.03 + 0.07 * ((code * 0.5698) % 1)} ${(code * 137.508) % 360})`;
+const colour = (code) =>
+  `oklch(${0.5 + 0.35 * ((code * 0.7548) % 1)} ${0.03 + 0.07 * ((code * 0.5698) % 1)} ${(code * 137.508) % 360})`;
 
 function joined(one, other) {
   const more = other.python.split("\n").at(-1);

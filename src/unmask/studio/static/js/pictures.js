@@ -35,7 +35,8 @@ export async function openFile(file, model) {
 
 /** The middle of a picture, scaled, in halves as long as they last: a browser's own scaling skips pixels. */
 function shrink(image, scale, width, height) {
-  let source = image, factor = scale;
+  let source = image,
+    factor = scale;
   while (factor < 0.5) {
     const half = blank(Math.ceil(source.width / 2), Math.ceil(source.height / 2));
     half.getContext("2d").drawImage(source, 0, 0, half.width, half.height);
@@ -85,7 +86,11 @@ export function sources(view, model, take) {
     }
     draw.disabled = false;
   });
-  place.append(el("div", { className: "pair" }, open, draw), input, el("p", { className: "hint" }, "Or drop a picture here, or paste one."));
+  place.append(
+    el("div", { className: "pair" }, open, draw),
+    input,
+    el("p", { className: "hint" }, "Or drop a picture here, or paste one."),
+  );
   listenForDrops(view, receive);
 }
 
@@ -103,7 +108,10 @@ function listenForDrops(view, receive) {
     event.preventDefault();
     stage.classList.add("over");
   });
-  view.addEventListener("dragleave", (event) => view.contains(event.relatedTarget) || stage.classList.remove("over"));
+  view.addEventListener(
+    "dragleave",
+    (event) => view.contains(event.relatedTarget) || stage.classList.remove("over"),
+  );
   view.addEventListener("drop", (event) => {
     event.preventDefault();
     stage.classList.remove("over");

@@ -9,11 +9,19 @@ export class Runner {
    * key: under which the tab remembers the job.  label: what the button says; no label, no button.
    * onStart(job), onPreview(addresses), onEnd(job): what the view shows.
    */
-  constructor(place, { key, label, symbol = "create", onRun, onStart = () => {}, onPreview, onEnd = () => {} }) {
+  constructor(
+    place,
+    { key, label, symbol = "create", onRun, onStart = () => {}, onPreview, onEnd = () => {} },
+  ) {
     Object.assign(this, { key, onStart, onPreview, onEnd, job: null });
     this.go = label && button(label, { kind: "primary large", symbol, type: "submit" });
     this.bar = el("progress", { max: 1, hidden: true, "aria-label": "Progress" });
-    this.stop = button("Stop", { kind: "plain large", symbol: "stop", hidden: true, onclick: () => this.cancel() });
+    this.stop = button("Stop", {
+      kind: "plain large",
+      symbol: "stop",
+      hidden: true,
+      onclick: () => this.cancel(),
+    });
     this.words = el("p", { className: "status", role: "status" });
     place.append(...[this.go, this.stop, this.bar, this.words].filter(Boolean));
     place.closest("form")?.addEventListener("submit", (event) => {
@@ -57,7 +65,12 @@ export class Runner {
       const end = await watch(job.id, { onJob: (now) => this.show(now), onPreview: this.onPreview });
       this.idle();
       if (end.state === "failed") this.fail(end.error);
-      else this.say(end.state === "done" ? `Done in ${end.seconds.toFixed(1)} s.` : `Stopped${end.error === "cancelled" ? "" : `: ${end.error}`}.`);
+      else
+        this.say(
+          end.state === "done"
+            ? `Done in ${end.seconds.toFixed(1)} s.`
+            : `Stopped${end.error === "cancelled" ? "" : `: ${end.error}`}.`,
+        );
       this.onEnd(end);
     } catch (error) {
       this.idle();

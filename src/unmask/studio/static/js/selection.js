@@ -19,11 +19,19 @@ export class Selection {
   line([x0, y0], [x1, y1], radius, value) {
     const [dx, dy] = [x1 - x0, y1 - y0];
     const length = dx * dx + dy * dy;
-    this.each(Math.min(x0, x1) - radius, Math.min(y0, y1) - radius, Math.max(x0, x1) + radius, Math.max(y0, y1) + radius, (x, y) => {
-      const along = length ? Math.min(Math.max(((x + 0.5 - x0) * dx + (y + 0.5 - y0) * dy) / length, 0), 1) : 0;
-      const distance = Math.hypot(x + 0.5 - x0 - along * dx, y + 0.5 - y0 - along * dy);
-      if (distance <= radius) this.pixels[y * this.width + x] = value;
-    });
+    this.each(
+      Math.min(x0, x1) - radius,
+      Math.min(y0, y1) - radius,
+      Math.max(x0, x1) + radius,
+      Math.max(y0, y1) + radius,
+      (x, y) => {
+        const along = length
+          ? Math.min(Math.max(((x + 0.5 - x0) * dx + (y + 0.5 - y0) * dy) / length, 0), 1)
+          : 0;
+        const distance = Math.hypot(x + 0.5 - x0 - along * dx, y + 0.5 - y0 - along * dy);
+        if (distance <= radius) this.pixels[y * this.width + x] = value;
+      },
+    );
   }
 
   box([x0, y0], [x1, y1], value) {
@@ -34,7 +42,8 @@ export class Selection {
 
   each(left, top, right, bottom, visit) {
     for (let y = Math.max(Math.floor(top), 0); y <= Math.min(Math.floor(bottom), this.height - 1); y += 1) {
-      for (let x = Math.max(Math.floor(left), 0); x <= Math.min(Math.floor(right), this.width - 1); x += 1) visit(x, y);
+      for (let x = Math.max(Math.floor(left), 0); x <= Math.min(Math.floor(right), this.width - 1); x += 1)
+        visit(x, y);
     }
   }
 

@@ -8,8 +8,17 @@ export class Versions {
   /** `onTake(canvas)` gets what was chosen; `files()` are the pictures that the recipe takes, by name. */
   constructor(place, { onTake, onAgain, files }) {
     Object.assign(this, { place, onTake, files, tiles: [], chosen: null });
-    this.again = button("Again", { kind: "quiet", symbol: "reuse", title: "The same once more, with another seed", onclick: onAgain });
-    this.code = button("As code", { kind: "quiet", symbol: "code", onclick: () => showRecipe(this.job.recipe, this.files()) });
+    this.again = button("Again", {
+      kind: "quiet",
+      symbol: "reuse",
+      title: "The same once more, with another seed",
+      onclick: onAgain,
+    });
+    this.code = button("As code", {
+      kind: "quiet",
+      symbol: "code",
+      onclick: () => showRecipe(this.job.recipe, this.files()),
+    });
     this.save = button("Save", { kind: "quiet", symbol: "save", onclick: () => this.saveChosen() });
     this.tools = el("div", { hidden: true }, this.again, this.save, this.code);
     this.title = el("h2", {}, "Versions");
@@ -36,12 +45,25 @@ export class Versions {
     const count = job.settings.count ?? 1;
     this.grid.classList.toggle("broad", ratio > 1.4 || count === 1);
     this.title.textContent = count > 1 ? "Choose a version" : "The result: take it to go on from there";
-    this.tiles = [...Array(count).keys()].map((number) => this.tile(`${number + 1}`, el("div", { className: "blank" })));
+    this.tiles = [...Array(count).keys()].map((number) =>
+      this.tile(`${number + 1}`, el("div", { className: "blank" })),
+    );
     this.grid.append(...this.tiles);
   }
 
   tile(name, content) {
-    const tile = el("button", { type: "button", className: "tile", disabled: true, "aria-pressed": "false", "aria-label": `Version ${name}` }, content, el("span", { className: "name" }, name));
+    const tile = el(
+      "button",
+      {
+        type: "button",
+        className: "tile",
+        disabled: true,
+        "aria-pressed": "false",
+        "aria-label": `Version ${name}`,
+      },
+      content,
+      el("span", { className: "name" }, name),
+    );
     tile.addEventListener("click", () => this.choose(tile));
     return tile;
   }
