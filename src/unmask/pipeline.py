@@ -1,13 +1,21 @@
-"""The public face: a model, from Python.
+"""The public face: a model, from Python. Pictures go in as PIL images or files and come out as PIL images.
 
-import unmask
-model = unmask.load("runs/prior/best")
-model.sample(16, seed=0)         # list of PIL images
-model.reconstruct(pictures)      # list of PIL images, through the codec and back
-model.score(pictures).mean       # bits per code; .bits has them picture by picture
-model.canvas((768, 256))         # one picture, larger than those of the training
-model.inpaint(picture, mask)     # some ways to replace what is white in the mask
-model.extend(picture, right=128) # some ways to go on beyond the edge
+>>> import unmask
+>>> model = unmask.load("emoji")  # a built-in name, a folder such as runs/prior/best, or user/name on the hub
+>>> model
+<Pipeline: 64×64 pictures, 16×16 of 512 codes, absorbing prior, on ...>
+>>> new = model.sample(2, steps=4, seed=0)
+>>> new[0].size
+(64, 64)
+>>> same = model.reconstruct(new)  # through the codec and back
+>>> model.canvas((96, 64), steps=4).size  # larger than the pictures of the training
+(96, 64)
+>>> ways = model.inpaint(new[0], (16, 16, 32, 24), count=3, steps=2)  # a box drawn anew in three ways
+>>> model.extend(new[0], right=16, count=1, steps=2)[0].size  # what could lie beyond the edge
+(80, 64)
+>>> scores = model.score(new)  # scores.mean in bits per code; scores.bits picture by picture
+>>> len(scores.bits)
+2
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +33,7 @@ from torch import Tensor
 from unmask.bundle import Bundle
 from unmask.codec.preview import decode_partly
 from unmask.codec.tiles import TILE, encode_tiles
+from unmask.config import merge
 from unmask.errors import BundleError, ConfigError, DataError
 from unmask.graphs.config import Backend
 from unmask.graphs.denoiser import make_denoiser
@@ -110,9 +119,15 @@ class Pipeline:
         """Edge in pixels of the pictures that the model was trained on."""
         return int(self.about["image_size"])
 
+    @property
+    def _images(self) -> ImagesConfig:
+        """How the pictures of the last training were prepared, and how many of them were held out."""
+        training = self.about.get("prior_training") or self.about.get("codec_training") or {}
+        return replace(merge(ImagesConfig(), training.get("images", {})), size=self.image_size)
+
     def open(self, data: str, split: Split | None = None) -> PixelSet:
-        """A data set as the model sees it: all of it, or one side of its split."""
-        images = ImagesConfig(size=self.image_size)
+        """A data set as the model sees it: all of it, or one side of the split that it was trained with."""
+        images = self._images
         if split is None:
             return open_pixels(open_source(data), replace(images, validation=0)).split("train")
         return open_pixels(open_source(data), images).split(split)
