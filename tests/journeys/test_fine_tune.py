@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from unmask import bundle
+from unmask import bundle, weights
 from unmask.bundle import Part
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.config import CodecConfig, QuantizerConfig
@@ -91,13 +91,17 @@ def authors_prior():
     return state
 
 
-def test_an_imported_model_is_sampled_scored_edited_and_trained_on(shell, pictures, authors_files, tmp_path):
+def test_an_imported_model_is_used_like_any_other(shell, pictures, authors_files, fetched, tmp_path):
     said = shell("import", "official", *authors_files, "--out", "theirs")
     assert "for pictures of 16×16 pixels, in theirs" in said
     shell("sample", "theirs", "--count", "2", "--steps", "2", "--grid", "sheet.png")
     assert "bits per code" in shell("score", "theirs", pictures, "--draws", "4")
     shell("inpaint", "theirs", "sheet.png", "--box", "0,0,8,8", "--count", "1", "--steps", "2")
     shell("canvas", "theirs", "--size", "24x16", "--steps", "2")
+    fetched("inception")
+    (tmp_path / "cache/weights").mkdir(parents=True)
+    (tmp_path / "cache/weights/inception.safetensors").symlink_to(weights.path("inception"))
+    assert "kid" in shell("evaluate", "theirs", pictures, "--metrics", "kid", "--count", "6", "--steps", "2")
     words = [pictures, "--preset", "tiny", "--init", "theirs", *STILL, *FAST, "--out", "on"]
     shell("train", "prior", "theirs", *words)
     assert same_weights(bundle.load(tmp_path / "on/last").prior, bundle.load(tmp_path / "theirs").prior)

@@ -140,7 +140,7 @@ def plot(rows: Sequence[Row], figures: Sequence[str], path: Path) -> bool:
     height, width = -(-len(figures) // PANELS), min(PANELS, len(figures))
     picture = Figure(figsize=(3.4 * width, 3 * height), layout="constrained")
     panels = picture.subplots(height, width, squeeze=False).flatten()
-    for axes, figure in zip(panels, figures, strict=False):
+    for axes, figure in zip(panels[: len(figures)], figures, strict=True):
         for label, line in _lines(rows, along, [name for name in swept if name != along], figure).items():
             x, y, error = zip(*line, strict=True)
             axes.errorbar(x, y, yerr=error, marker="o", capsize=3, label=label)
