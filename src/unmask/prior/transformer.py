@@ -35,20 +35,24 @@ class Block(nn.Module):
 
 
 class Cache:
-    """Keys and values of the codes so far: what lets a causal prior take one code at a time."""
+    """Keys and values of the codes so far: what lets a causal prior take one code at a time.
 
-    def __init__(self, batch: int) -> None:
-        self.batch = batch
+    Room for all positions is taken at once: growing it would copy everything for every code.
+    """
+
+    def __init__(self, batch: int, capacity: int) -> None:
+        self.batch, self.capacity = batch, capacity
         self.length = 0
-        self.layers: dict[int, tuple[Tensor, Tensor]] = {}  # of each block, (B, M, length, d)
+        self.layers: dict[int, tuple[Tensor, Tensor]] = {}  # of each block, (B, M, capacity, d)
 
     def append(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values of a block with those of one more position."""
-        if layer in self.layers:
-            before_k, before_v = self.layers[layer]
-            k, v = torch.cat([before_k, k], dim=2), torch.cat([before_v, v], dim=2)
-        self.layers[layer] = (k, v)
-        return k, v
+        """Keys and values of a block, (B, M, length + 1, d), with those of one more position."""
+        if layer not in self.layers:
+            shape = (*k.shape[:2], self.capacity, k.shape[3])
+            self.layers[layer] = (k.new_empty(shape), v.new_empty(shape))
+        all_k, all_v = self.layers[layer]
+        all_k[:, :, self.length], all_v[:, :, self.length] = k.squeeze(2), v.squeeze(2)
+        return all_k[:, :, : self.length + 1], all_v[:, :, : self.length + 1]
 
 
 class Transformer(nn.Module):
@@ -106,7 +110,7 @@ class Transformer(nn.Module):
 
     def begin(self, batch: int) -> Callable[[Tensor | None], Tensor]:
         """``extend`` for ``batch`` new sequences, remembering the keys and values of all codes so far."""
-        return partial(self.extend, cache=Cache(batch))
+        return partial(self.extend, cache=Cache(batch, self.num_positions))
 
     def extend(self, codes: Tensor | None, cache: Cache) -> Tensor:
         """(B, K) logits of the next code, after one more (B,) code of each sequence; the first takes none."""

@@ -3,7 +3,7 @@ import torch
 
 from unmask.errors import ConfigError
 from unmask.prior.config import PriorConfig
-from unmask.prior.transformer import Cache, Transformer, dropout, pack
+from unmask.prior.transformer import Transformer, dropout, pack
 from unmask.rng import generator
 
 K, GRID = 10, (4, 4)
@@ -42,9 +42,8 @@ def test_logits_where_wanted_equal_the_full_computation(kind, variant, share, co
 def test_the_cached_causal_prior_equals_the_uncached(variant, codes):
     prior = small_prior("autoregressive", **variant)
     full = prior(codes, torch.ones_like(codes, dtype=torch.bool)).view(*codes.shape, K)
-    cache = Cache(len(codes))
-    inputs = [None, *codes[:, :-1].T]
-    stepwise = torch.stack([prior.extend(code, cache) for code in inputs], dim=1)
+    next_logits = prior.begin(len(codes))
+    stepwise = torch.stack([next_logits(code) for code in [None, *codes[:, :-1].T]], dim=1)
     torch.testing.assert_close(stepwise, full, atol=1e-5, rtol=0)
 
 
