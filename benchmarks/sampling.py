@@ -57,9 +57,17 @@ def chain(prior: Transformer, count: int, repeats: int) -> None:
 
 
 def wide(prior: Transformer) -> None:
-    """A canvas of 768×256 pixels, one code a step, in random order."""
+    """A canvas of 768×256 pixels, one code a step, in random order.
+
+    How many windows hold a code depends on its column, 11 in the mean; the six codes measured are spread over
+    the columns so that theirs is the same.
+    """
     N, measured = WIDE[0] * WIDE[1], 6
-    plan = torch.randperm(N, generator=generator(2))[None] + 1
+    order = torch.randperm(N, generator=generator(2))
+    columns = torch.arange(4, WIDE[1], WIDE[1] // measured)
+    due = torch.randint(WIDE[0], (measured,), generator=generator(7)) * WIDE[1] + columns
+    order = torch.cat([order[~torch.isin(order, due)], due])
+    plan = (order.argsort() + 1)[None]
     codes = torch.where(plan > N - measured, K, torch.randint(K, (1, N), generator=generator(3)))
     exact, one_window = Canvas(prior, GRID, WIDE), Canvas(prior, GRID, WIDE, windows=1)
     contestants = {
