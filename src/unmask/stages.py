@@ -50,6 +50,7 @@ def train_codec(
         pixels.split("train"),
         pixels.split("validation"),
         flip=settings.images.flip,
+        shift=settings.images.shift,
         perceptual=perceptual,
         inception=Inception() if settings.validation_fid else None,
         about={"data": data, "image_size": settings.images.size, "codec_training": to_json(settings)}
@@ -104,7 +105,7 @@ def train_prior(
 
 
 def encode_data(
-    model: Bundle, data: str, images: ImagesConfig, engine: Engine, *, flips: bool, out: Path | None = None
+    model: Bundle, data: str, images: ImagesConfig, engine: Engine, out: Path | None = None
 ) -> Codes:
     """Codes of ``data`` by the model's codec, in ``out`` or remembered in the cache folder."""
     size = model.about["image_size"]
@@ -112,10 +113,11 @@ def encode_data(
     fingerprint = model.codec.fingerprint
     if out is None:
         pictures = f"{pixels.split('train').fingerprint}-{pixels.split('validation').fingerprint}"
-        out = cache_folder() / f"{fingerprint}-{pictures}{'-flips' if flips else ''}.codes"
+        views = ("-flips" if images.flip else "") + (f"-shift{images.shift}" if images.shift else "")
+        out = cache_folder() / f"{fingerprint}-{pictures}{views}.codes"
     codec = codec_from(model.codec).to(engine.device)
     with engine.first_goes_first(), kept_memory():
-        return encode(codec, fingerprint, pixels, data, size, out, flips=flips)
+        return encode(codec, fingerprint, pixels, data, size, out, flips=images.flip, shift=images.shift)
 
 
 def _loaded(module: M, name: str) -> M:
@@ -149,7 +151,7 @@ def _start(task: CodecTask | PriorTask, part: Part, init: str) -> None:
 def _codes(settings: PriorTraining, model: Bundle, data: str, engine: Engine) -> Codes:
     if is_store(Path(data)):
         return open_codes(Path(data), model.codec.fingerprint)
-    return encode_data(model, data, settings.images, engine, flips=settings.images.flip)
+    return encode_data(model, data, settings.images, engine)
 
 
 def _pixels(data: str, images: ImagesConfig, engine: Engine) -> Pixels:

@@ -48,17 +48,17 @@ def test_the_stream_does_not_depend_on_how_it_is_cut(count, batch, world, seed):
     batch=batch_sizes,
     world=worlds,
     seed=seeds,
-    flip=st.booleans(),
+    views=st.fixed_dictionaries({"flip": st.booleans(), "shift": st.integers(0, 1)}),
     start=st.integers(0, 30),
     data=st.data(),
 )
-def test_a_loader_restored_at_any_step_continues_identically(count, batch, world, seed, flip, start, data):
+def test_a_loader_restored_at_any_step_continues_identically(count, batch, world, seed, views, start, data):
     rank = data.draw(st.integers(0, world - 1))
     stored = np.random.default_rng(0).integers(0, 256, (count, 2, 4, 3), dtype=np.uint8)
     pixels = PixelSet([""] * count, np.arange(count), lambda rows: stored[rows], [])
 
     def loader() -> Batches:
-        return Batches(pixels, batch=batch, seed=seed, flip=flip, rank=rank, world=world)
+        return Batches(pixels, batch=batch, seed=seed, **views, rank=rank, world=world)
 
     uninterrupted = loader()
     images = [uninterrupted.at(step) for step in range(start + 3)]

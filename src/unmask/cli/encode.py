@@ -28,7 +28,7 @@ class Arguments:
     out: Path
     """Folder of the codes, best named with .codes at its end."""
     images: ImagesConfig = field(default_factory=ImagesConfig)
-    """The size is always the codec's own; with flips, mirror images are encoded too."""
+    """The size is always the codec's own; mirrored and moved pictures are encoded too."""
     engine: EngineConfig = field(default_factory=EngineConfig)
 
 
@@ -40,9 +40,9 @@ def main(argv: list[str]) -> None:
     from unmask.training.engine import Engine
 
     model, engine = open_model(arguments.codec), Engine(arguments.engine)
-    flips = arguments.images.flip
-    stamp = encode_data(model, arguments.data, arguments.images, engine, flips=flips, out=arguments.out).stamp
+    stamp = encode_data(model, arguments.data, arguments.images, engine, arguments.out).stamp
     rows, columns = stamp.grid
-    mirrored = " and their mirror images" if flips else ""
-    print(f"{stamp.num_train} pictures for training{mirrored}, {stamp.num_validation} held out")
+    num_views = stamp.shape[1]
+    views = f", each in {num_views} views (mirrored, moved)" if num_views > 1 else ""
+    print(f"{stamp.num_train} pictures for training{views}, {stamp.num_validation} held out")
     print(f"{rows}×{columns} codes each, of {stamp.codebook_size}, in {arguments.out}")

@@ -1,8 +1,8 @@
 """A data set's codes on disk: ``codes.npy``, memory-mapped, and ``codes.json``, which says whose they are.
 
-    churches.codes/  codes.npy (pictures, 1 or 2, N) uint16 or int32   codes.json
+    churches.codes/  codes.npy (pictures, views, N) uint16 or int32   codes.json
 
-Training pictures come first, then those held out; with flips, each is followed by its mirror image. Rows are
+Training pictures come first, then those held out, each in every view (``images.views``). Rows are
 appended batch by batch, so that an encoding that was cut off goes on where its file ends; the folder takes
 its name only when it is whole.
 """
@@ -26,7 +26,8 @@ from unmask.errors import DataError
 from unmask.images.pixels import Pixels
 from unmask.images.progress import bar
 from unmask.images.splits import Split
-from unmask.images.transforms import to_tensor
+from unmask.images.transforms import Pixels8, to_tensor
+from unmask.images.views import every_view, num_views
 
 FORMAT = 1
 Rows = npt.NDArray[np.uint16] | npt.NDArray[np.int32]
@@ -48,13 +49,14 @@ class Stamp:
     flips: bool
     num_train: int
     num_validation: int
+    shift: int = 0
     format: int = FORMAT
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Of the array on disk: pictures, mirror images, positions."""
-        num_positions = self.grid[0] * self.grid[1]
-        return self.num_train + self.num_validation, 1 + self.flips, num_positions
+        """Of the array on disk: pictures, views of each, positions."""
+        views = num_views(flip=self.flips, shift=self.shift)
+        return self.num_train + self.num_validation, views, self.grid[0] * self.grid[1]
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -86,13 +88,13 @@ class Codes:
 
     def __init__(self, stamp: Stamp, rows: Rows) -> None:
         self.stamp = stamp
-        self._rows = rows  # (pictures, 1 or 2, N)
+        self._rows = rows  # (pictures, views, N)
 
     def split(self, name: Split) -> CodeSet:
-        """The codes of one split; mirror images are for training only."""
+        """The codes of one split: for training in every view, held out as the pictures are."""
         border = self.stamp.num_train
         if name == "train":
-            return CodeSet(rearrange(self._rows[:border], "n flips N -> (n flips) N"))
+            return CodeSet(rearrange(self._rows[:border], "n views N -> (n views) N"))
         return CodeSet(self._rows[border:, 0])
 
 
@@ -105,6 +107,7 @@ def encode(
     out: Path,
     *,
     flips: bool,
+    shift: int = 0,
     batch: int = 32,
 ) -> Codes:
     """Encode both splits of ``pixels`` into ``out``, or take what is there if it is just that."""
@@ -120,6 +123,7 @@ def encode(
         flips=flips,
         num_train=len(train),
         num_validation=len(validation),
+        shift=shift,
     )
     if not out.exists():
         try:
@@ -188,9 +192,9 @@ def _fill(out: Path, stamp: Stamp, codec: Autoencoder, pixels: Pixels, batch: in
         file.truncate(len(header) + done * stamp.row_bytes if file.tell() >= len(header) else 0)
         if not file.tell():
             file.write(header)
-        for images in _batches(pixels, done, batch):
-            file.write(_encode(codec, images, stamp).tobytes())
-            done += len(images)
+        for pictures in _batches(pixels, done, batch):
+            file.write(_encode(codec, pictures, stamp).tobytes())
+            done += len(pictures)
             report(done, stamp.shape[0])
     partial.rename(out)
 
@@ -202,19 +206,19 @@ def _header(stamp: Stamp) -> bytes:
     return header.getvalue()
 
 
-def _batches(pixels: Pixels, start: int, batch: int) -> Iterator[Tensor]:
-    """Pictures from number ``start`` of the store's order on, (B, 3, H, W)."""
+def _batches(pixels: Pixels, start: int, batch: int) -> Iterator[Pixels8]:
+    """Pictures from number ``start`` of the store's order on, (B, H, W, 3)."""
     for name in ("train", "validation"):
         part = pixels.split(name)
         for first in range(start, len(part), batch):
-            yield to_tensor(part.read(range(first, min(first + batch, len(part)))))
+            yield part.read(range(first, min(first + batch, len(part))))
         start = max(0, start - len(part))
 
 
 @torch.no_grad()
-def _encode(codec: Autoencoder, images: Tensor, stamp: Stamp) -> Rows:
+def _encode(codec: Autoencoder, pictures: Pixels8, stamp: Stamp) -> Rows:
     device = next(codec.parameters()).device
-    views = [images, images.flip(3)] if stamp.flips else [images]
-    codes = torch.stack([codec.encode(view.to(device)) for view in views], dim=1)  # (B, views, h, w)
-    rows: Rows = rearrange(codes, "B views h w -> B views (h w)").cpu().numpy().astype(stamp.dtype)
+    views = every_view(pictures, flip=stamp.flips, shift=stamp.shift)
+    codes = [codec.encode(to_tensor(np.ascontiguousarray(view)).to(device)) for view in views]
+    rows: Rows = rearrange(codes, "views B h w -> B views (h w)").cpu().numpy().astype(stamp.dtype)
     return rows

@@ -6,7 +6,7 @@ exactly once whatever the sizes, and a training that goes on at step n reads exa
 """
 
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from torch import Tensor
 from unmask import rng
 from unmask.images.pixels import PixelSet, Rows
 from unmask.images.transforms import to_tensor
+from unmask.images.views import any_view
 
 
 def positions(step: int, *, batch: int, rank: int = 0, world: int = 1) -> range:
@@ -43,14 +44,22 @@ class Batches:
     """The batches of one rank; the next is read in the background while the caller uses the last."""
 
     def __init__(
-        self, pixels: PixelSet, *, batch: int, seed: int, flip: bool, rank: int = 0, world: int = 1
+        self,
+        pixels: PixelSet,
+        *,
+        batch: int,
+        seed: int,
+        flip: bool = False,
+        shift: int = 0,
+        rank: int = 0,
+        world: int = 1,
     ) -> None:
         assert len(pixels) > 0
         assert batch > 0
         assert 0 <= rank < world
         self._pixels = pixels
         self._seed = seed
-        self._flip = flip
+        self._view = partial(any_view, flip=flip, shift=shift, seed=seed)
         self._place = {"batch": batch, "rank": rank, "world": world}
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="read-ahead")
         self._ahead: dict[int, Future[Tensor]] = {}
@@ -63,8 +72,6 @@ class Batches:
 
     def _read(self, step: int) -> Tensor:
         indices = batch_indices(step, count=len(self._pixels), seed=self._seed, **self._place)
-        pixels = self._pixels.read(indices)
-        if self._flip:
-            mirrored = [rng.derive(self._seed, "flip", p) % 2 == 0 for p in positions(step, **self._place)]
-            pixels[mirrored] = pixels[mirrored, :, ::-1]
-        return to_tensor(pixels)
+        places = positions(step, **self._place)
+        shown = zip(self._pixels.read(indices), places, strict=True)
+        return to_tensor(np.stack([self._view(picture, position=position) for picture, position in shown]))

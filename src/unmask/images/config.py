@@ -16,6 +16,8 @@ class ImagesConfig:
     """Colour behind transparent pixels, by name or as #rrggbb."""
     flip: bool = True
     """Mirror half of the training pictures left to right, each time anew."""
+    shift: int = 0
+    """Move training pictures by up to this many pixels each way; against overfitting to a small set."""
     validation: float = 0.05
     """Share of the pictures held out, picked by their content. 0: none."""
     min_side: int = 8
@@ -34,6 +36,8 @@ class ImagesConfig:
             raise ConfigError(
                 f"validation={self.validation} is not a share of the pictures from 0 to below 1"
             )
+        if not 0 <= self.shift < self.size:
+            raise ConfigError(f"shift={self.shift} does not keep pictures of {self.size} pixels in sight")
         if self.min_side < 1:
             raise ConfigError(f"min-side={self.min_side} is not a number of pixels; it must be at least 1")
         if self.workers < 0:

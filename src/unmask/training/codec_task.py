@@ -47,6 +47,7 @@ class CodecTask:
         validation: PixelSet,
         *,
         flip: bool,
+        shift: int = 0,
         perceptual: Perceptual | None = None,
         inception: Inception | None = None,
         about: Mapping[str, Any],
@@ -58,7 +59,13 @@ class CodecTask:
         self._inception = inception.to(engine.device) if inception else None
         self.num_examples = optim.batch * optim.accumulate * engine.world
         self._batches = Batches(
-            train, batch=optim.batch, seed=loop.seed, flip=flip, rank=engine.rank, world=engine.world
+            train,
+            batch=optim.batch,
+            seed=loop.seed,
+            flip=flip,
+            shift=shift,
+            rank=engine.rank,
+            world=engine.world,
         )
         self._codec = Autoencoder(codec, generator(loop.seed, "codec"))
         self._critic = Discriminator(loss, generator(loop.seed, "discriminator"))

@@ -14,6 +14,7 @@ from unmask.images.config import ImagesConfig
 from unmask.images.pixels import open_pixels
 from unmask.images.sources import open_source
 from unmask.images.transforms import to_tensor
+from unmask.images.views import every_view
 from unmask.rng import generator
 
 CODEC = CodecConfig(
@@ -37,8 +38,8 @@ def pixels(tmp_path, rng):
 
 @pytest.fixture
 def make(codec, pixels, tmp_path):
-    def make(flips=True, batch=4, out="noise.codes"):
-        return encode(codec, "abc", pixels, "noise", 8, tmp_path / out, flips=flips, batch=batch)
+    def make(flips=True, shift=0, batch=4, out="noise.codes"):
+        return encode(codec, "abc", pixels, "noise", 8, tmp_path / out, flips=flips, shift=shift, batch=batch)
 
     return make
 
@@ -62,6 +63,17 @@ def test_codes_are_those_of_the_pictures_and_of_their_mirror_images(make, codec,
 
 def test_without_flips_there_is_a_row_a_picture(make, pixels):
     assert len(make(flips=False).split("train")) == len(pixels.split("train"))
+
+
+def test_with_shifts_every_view_has_its_row_and_pictures_held_out_stay_as_they_are(make, codec, pixels):
+    codes = make(shift=1)
+    train, held_out = codes.split("train"), codes.split("validation")
+    pictures = pixels.split("train").read([3])
+    views = [np.ascontiguousarray(view) for view in every_view(pictures, flip=True, shift=1)]
+    with torch.no_grad():
+        expected_rows = torch.cat([codec.encode(to_tensor(view)).flatten(1) for view in views])
+    assert torch.equal(train.read(range(30, 40)), expected_rows)
+    assert torch.equal(held_out.read(range(len(held_out))), expected(codec, pixels, "validation"))
 
 
 def test_a_store_is_memory_mapped_and_small(make, tmp_path):
@@ -116,8 +128,9 @@ def test_codes_of_another_codec_are_refused_with_what_to_type(make, tmp_path):
 
 def test_a_store_of_other_settings_is_not_mistaken_for_these(make):
     make(flips=True)
-    with pytest.raises(DataError, match="other pictures or settings"):
-        make(flips=False)
+    for other in ({"flips": False}, {"shift": 1}):
+        with pytest.raises(DataError, match="other pictures or settings"):
+            make(**other)
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "absent", "shape"])

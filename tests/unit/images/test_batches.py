@@ -65,9 +65,9 @@ def test_half_of_the_pictures_are_mirrored_each_time_anew():
 
 
 def test_ranks_together_see_what_one_process_would():
-    """Flips included: two processes with batches of 3 are one process with batches of 6."""
-    one = Batches(pixel_set(), batch=6, seed=5, flip=True)
-    two = [Batches(pixel_set(), batch=3, seed=5, flip=True, rank=rank, world=2) for rank in (0, 1)]
+    """Flips and shifts included: two processes with batches of 3 are one process with batches of 6."""
+    one = Batches(pixel_set(), batch=6, seed=5, flip=True, shift=1)
+    two = [Batches(pixel_set(), batch=3, seed=5, flip=True, shift=1, rank=rank, world=2) for rank in (0, 1)]
     for step in range(5):
         assert torch.equal(one.at(step), torch.cat([batches.at(step) for batches in two]))
 
