@@ -18,10 +18,6 @@ unmask export "$out/codec/best" --to half --out "$out/codec-half"
 train prior "$out/prior" "$out/codec-half" emoji --preset emoji
 unmask export "$out/prior/best" --to half --out "$out/model"
 
-unmask reconstruct "$out/model" emoji --out "$out/reconstructions.png"
-unmask score "$out/model" emoji --draws 64
 unmask sample "$out/model" --count 64 --temperature 0.9 --out "$out/samples" --grid "$out/samples.png"
 unmask neighbours "$out/model" emoji --pictures "$out/samples" --out "$out/neighbours.png"
-unmask evaluate "$out/model" emoji --what reconstructions --out "$out/evaluation-codec"
-unmask evaluate "$out/model" emoji --count 3000 --steps 50 \
-    --temperature 0.7,0.8,0.9,1,1.1 --out "$out/evaluation"
+"$(dirname "$0")/results.sh" "$out/model" emoji

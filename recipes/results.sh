@@ -2,14 +2,14 @@
 # docs/results.md: every figure of a model, each below the command that gives it.
 #
 #   recipes/results.sh MODEL [DATA]          DATA is emoji unless named
-#   COUNT=5000 recipes/results.sh MODEL      samples for each setting, 1000 unless said
+#   COUNT=5000 recipes/results.sh MODEL      samples for each temperature, 3000 unless said
 #
 # Say it again after a stop: samples and features that are there are not computed again.
 set -euo pipefail
 
 model=$1
 data=${2:-emoji}
-count=${COUNT:-1000}
+count=${COUNT:-3000}
 out=runs/results
 page=docs/results.md
 
@@ -30,12 +30,14 @@ mkdir -p "$out"
     printf '\n## Reconstructions of held-out pictures\n'
     run reconstruct "$model" "$data" --out "$out/reconstructions.png"
     run evaluate "$model" "$data" --what reconstructions --out "$out/reconstructions"
-    printf '\n## Samples by steps and temperature\n'
-    run evaluate "$model" "$data" --count "$count" --metrics fid,kid,prdc \
-        --steps 16,50,all --temperature 0.8,0.9,1 --out "$out/steps"
-    printf '\n## Diversity by temperature\n'
-    run evaluate "$model" "$data" --count "$count" --metrics prdc,diversity \
-        --steps 50 --temperature 0.5,0.7,0.8,0.9,1 --out "$out/diversity"
+    printf '\n## Held-out pictures themselves: what samples could reach\n'
+    run evaluate "$model" "$data" --what held-out --out "$out/held-out"
+    printf '\n## Samples by temperature\n'
+    run evaluate "$model" "$data" --count "$count" --metrics fid,kid,prdc,diversity \
+        --steps 16 --schedule optimal --temperature 0.7,0.9,1.1 --out "$out/temperature"
+    printf '\n## Samples by steps\n'
+    run evaluate "$model" "$data" --count 500 --metrics fid,kid,prdc \
+        --steps 8,16,64 --schedule optimal --temperature 0.9 --out "$out/steps"
     printf '\n## Nearest training pictures\n'
     run neighbours "$model" "$data" --samples 64 --steps 50 --temperature 0.9 --out "$out/neighbours.png"
 } > "$out/results.md"

@@ -6,9 +6,13 @@ import shutil
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from unmask import weights
+from unmask.metrics.features import features_of, inception_features
+from unmask.metrics.kid import kid
+from unmask.pipeline import load
 
 SWEEP = ["--count", "12", "--temperature", "0.5,1", "--metrics", "kid,prdc,diversity", "--replicates", "4"]
 
@@ -94,6 +98,21 @@ def test_reconstructions_are_evaluated_and_carry_the_caution(equipped):
         assert "caution: FID over 8 pictures comes out too high" in words
 
 
+def test_held_out_pictures_show_what_samples_could_reach(equipped):
+    """They are as far from the training pictures as real pictures are, by the features of both."""
+    words = ["--what", "held-out", "--metrics", "kid", "--replicates", "0", "--out", "real"]
+    said = equipped("evaluate", "prior/best", "discs.npy", *words)
+    model = load(equipped.folder / "prior/best", "cpu")
+    data = str(equipped.folder / "discs.npy")
+    train, held_out = (model.open(data, side) for side in ("train", "validation"))
+    assert f"{len(held_out)} held-out pictures against {len(train)} pictures of discs.npy" in said
+    train_features, features = (
+        features_of(pixels, inception_features(torch.device("cpu"))) for pixels in (train, held_out)
+    )
+    (row,) = results(equipped.folder / "real")["results"]
+    assert row["kid"] == pytest.approx(kid(train_features, features, replicates=0).value, rel=1e-4)
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -101,6 +120,10 @@ def test_reconstructions_are_evaluated_and_carry_the_caution(equipped):
         (["--steps", "many"], "'many' is no list for steps"),
         (["--schedule", "slow"], "there is no schedule 'slow'"),
         (["--count", "1"], "--count must be at least 2"),
+        (
+            ["--what", "held-out", "--split", "all"],
+            "held-out pictures are compared with those of the training",
+        ),
         (
             ["--count", "3", "--metrics", "prdc", "--steps", "2"],
             "3 samples are too few: 3 nearest neighbours",

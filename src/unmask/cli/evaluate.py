@@ -37,6 +37,7 @@ HELP = """Compare samples or reconstructions with real pictures: FID, KID, preci
   unmask evaluate runs/prior/best emoji --steps 16,50,256 --temperature 0.8,0.9,1.0
   unmask evaluate runs/prior/best emoji --metrics prdc,diversity --temperature 0.5,0.7,0.9,1.0
   unmask evaluate runs/codec/best emoji --what reconstructions
+  unmask evaluate runs/prior/best emoji --what held-out        real pictures: what samples could reach
 
 Lists are swept, every value with every other. Samples are kept in a folder, shared by all metrics. Say the
 same again after a stop, or with more values or metrics: what is there is not computed again. What the figures
@@ -51,12 +52,12 @@ class Arguments:
     """A model, such as runs/prior/best."""
     data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")]
     """Real pictures: a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji'."""
-    what: Literal["samples", "reconstructions"] = "samples"
-    """Pictures to compare with the real ones."""
+    what: Literal["samples", "reconstructions", "held-out"] = "samples"
+    """Pictures to compare with the real ones. held-out: real ones themselves, with those of the training."""
     metrics: str = "fid,kid,prdc"
     """Which of fid, kid, prdc (precision, recall, density, coverage) and diversity."""
     count: int = 1000
-    """Samples for each setting. Reconstructions are those of all pictures of the split."""
+    """Samples for each setting. Of reconstructions and held-out pictures all are taken."""
     steps: str = "all"
     """Steps of the chain, a list; all: as many as a picture has codes."""
     temperature: str = "1"
@@ -66,7 +67,7 @@ class Arguments:
     order: str = "random"
     """Orders, a list: random, halton, raster, confidence, entropy."""
     split: Literal["train", "validation", "all"] | None = None
-    """Real pictures to compare with. None: train for samples, validation for reconstructions."""
+    """Real pictures to compare with. None: validation for reconstructions, else train."""
     k: int = 3
     """Neighbours that make the balls of precision, recall, density and coverage."""
     replicates: int = 20
@@ -90,6 +91,10 @@ class Arguments:
             )
         if self.count < 2 or self.k < 1 or self.replicates < 0 or self.batch < 1:
             raise ConfigError("--count must be at least 2, --k and --batch 1, --replicates 0")
+        if self.what == "held-out" and self.side != "train":
+            raise ConfigError(
+                "held-out pictures are compared with those of the training", hint="--split train"
+            )
         return cast(list[Metric], list(dict.fromkeys(wanted)))
 
     @property
@@ -97,14 +102,10 @@ class Arguments:
         """What figures depend on beside protocol and settings."""
         return {"seed": self.seed, "k": self.k, "replicates": self.replicates}
 
-    def num_pictures(self, real: "PixelSet") -> int:
-        """How many are compared with the real ones."""
-        return self.count if self.what == "samples" else len(real)
-
     @property
     def side(self) -> Literal["train", "validation", "all"]:
         """Which of the real pictures."""
-        return self.split or ("train" if self.what == "samples" else "validation")
+        return self.split or ("validation" if self.what == "reconstructions" else "train")
 
 
 def main(argv: list[str]) -> None:
@@ -114,19 +115,23 @@ def main(argv: list[str]) -> None:
     from unmask.cli.results import Results, plot
 
     model = load_model(arguments.model, arguments.device, arguments.backend)
-    real = _real(model, arguments)
+    real = _real(model, arguments.data, arguments.side)
+    held_out = _real(model, arguments.data, "validation") if arguments.what == "held-out" else None
+    count = arguments.count if arguments.what == "samples" else len(held_out or real)
     options = {"data": real.fingerprint, **arguments.options}
-    results = Results(arguments.out, model.fingerprint, _protocol(model, real, arguments), options)
+    results = Results(arguments.out, model.fingerprint, _protocol(model, real, count, arguments), options)
     reference = _reference(model, real, arguments)
     for config in sweep:
         row = results.row(_settings(config))
         missing = [metric for metric in metrics if not row.keys() >= set(FIGURES[metric])]
-        pictures = _pictures(model, config, real, arguments) if missing else real
+        if not missing:
+            continue
+        pictures = held_out or _pictures(model, config, real, arguments)
         for metric in missing:
-            row.update(_measured(reference, metric, pictures, arguments))
+            row.update(_measured(reference, metric, pictures, count))
             results.save()
     if "diversity" in metrics and not results.real:
-        results.real.update(_plain(reference.diversity(arguments.num_pictures(real))))
+        results.real.update(_plain(reference.diversity(count)))
         results.save()
     figures = [figure for metric in metrics for figure in FIGURES[metric]]
     results.show(figures)
@@ -135,8 +140,8 @@ def main(argv: list[str]) -> None:
 
 
 def _sweep(arguments: Arguments) -> list[SamplingConfig | None]:
-    """Every combination of the lists; of reconstructions there is only one."""
-    if arguments.what == "reconstructions":
+    """Every combination of the lists; where nothing is sampled there is only one."""
+    if arguments.what != "samples":
         return [None]
     lists = (
         _list(arguments.steps, "steps", lambda word: None if word == "all" else int(word)),
@@ -163,20 +168,20 @@ def _settings(config: SamplingConfig | None) -> "Row":
     return {name: getattr(config, name) for name in SETTINGS} if config else {}
 
 
-def _real(model: "Pipeline", arguments: Arguments) -> "PixelSet":
-    pixels = model.open(arguments.data, None if arguments.side == "all" else arguments.side)
+def _real(model: "Pipeline", data: str, side: Literal["train", "validation", "all"]) -> "PixelSet":
+    pixels = model.open(data, None if side == "all" else side)
     if not len(pixels):
-        raise DataError(f"{arguments.data} has no pictures on that side of its split", hint="--split all")
+        raise DataError(f"{data} has no pictures on the side {side} of its split", hint="--split all")
     return pixels
 
 
-def _protocol(model: "Pipeline", real: "PixelSet", arguments: Arguments) -> "Protocol":
+def _protocol(model: "Pipeline", real: "PixelSet", count: int, arguments: Arguments) -> "Protocol":
     from unmask.metrics.features import INCEPTION
     from unmask.metrics.protocol import Protocol
 
     return Protocol(
-        what=arguments.what,
-        pictures=arguments.num_pictures(real),
+        what="held-out pictures" if arguments.what == "held-out" else arguments.what,
+        pictures=count,
         reference=arguments.data,
         split=arguments.side,
         reference_pictures=len(real),
@@ -227,11 +232,10 @@ def _pictures(
     return model.open(str(folder))
 
 
-def _measured(reference: "Reference", metric: Metric, pictures: "PixelSet", arguments: Arguments) -> "Row":
+def _measured(reference: "Reference", metric: Metric, pictures: "PixelSet", count: int) -> "Row":
     from unmask.images.progress import bar
 
     with bar(f"measuring {metric}") as report:
-        count = arguments.num_pictures(reference.pixels)
         return _plain(reference.measure(metric, pictures, count, report))
 
 
