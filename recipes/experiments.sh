@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
-# The trainings of docs/experiments.md: one small prior on the emoji codes, one thing changed at a time.
+# The trainings of docs/experiments.md: one small prior on the emoji codes, with changes one by one and together.
 #
 #   recipes/experiments.sh CODEC [NAME ...]        all of them, or those that are named
 #
-# A run takes about four minutes on a quiet core. Say it again after a stop: runs go on where they were.
+# A run takes about four minutes on a quiet core. After a stop, run the same command again to continue.
 set -euo pipefail
 
 codec=$1
 shift
 wanted=" $* "
 out=runs/experiments
+# The paper's prior, but smaller: what the preset has beyond the paper is switched off.
 plain=(
-    --preset emoji --engine.threads 1
-    --prior.width 128 --prior.depth 4 --prior.heads 4 --prior.dropout 0 --prior.init torch
+    --preset emoji --engine.threads 1 --images.shift 0
+    --prior.width 128 --prior.depth 4 --prior.heads 4
+    --prior.positions learned --prior.init torch --prior.dropout 0
     --diffusion.no-stratified --diffusion.validation-draws 4
     --optim.batch 16 --optim.lr 1e-3 --optim.warmup 50 --optim.cooldown 0
     --loop.steps 600 --loop.log-every 50 --loop.validate-every 200 --loop.save-every 100

@@ -12,7 +12,10 @@ import tyro
 
 from unmask.cli.main import COMMANDS
 from unmask.cli.weights import Name
+from unmask.config import to_json
 from unmask.presets import codec_preset, prior_preset
+from unmask.prior.config import PriorConfig
+from unmask.training.config import DiffusionConfig
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 WORDS = {
@@ -20,6 +23,25 @@ WORDS = {
     "experiments.sh": ["codec"],
     "results.sh": ["model"],
     "paper.sh": ["churches", "photos"],
+}
+# What each training of docs/experiments.md has that the first one, reweighted, has not.
+CHANGES = {
+    "reweighted": {},
+    "elbo": {"diffusion.loss": "elbo"},
+    "mlm": {"diffusion.loss": "mlm"},
+    "autoregressive": {"prior.kind": "autoregressive"},
+    "gpt2-init": {"prior.init": "gpt2"},
+    "stratified": {"diffusion.stratified": True},
+    "rotary": {"prior.positions": "rotary"},
+    "qk-norm": {"prior.qk_norm": True},
+    "label-smoothing": {"diffusion.label_smoothing": 0.1},
+    "dropout": {"prior.dropout": 0.1},
+    "rotary-gpt2": {"prior.positions": "rotary", "prior.init": "gpt2"},
+    "rotary-gpt2-autoregressive": {
+        "prior.positions": "rotary",
+        "prior.init": "gpt2",
+        "prior.kind": "autoregressive",
+    },
 }
 # Stands in for unmask and torchrun: notes its words, makes the folders that the real one would.
 STUB = """#!/usr/bin/env python3
@@ -93,6 +115,14 @@ def unmask_words(line):
     return line[1:]
 
 
+def flat(settings, prefix=""):
+    """Nested settings under dotted names."""
+    names = {}
+    for key, value in settings.items():
+        names |= flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return names
+
+
 @pytest.mark.parametrize(
     ("recipe", "words", "gpus"),
     [
@@ -133,6 +163,24 @@ def test_one_gpu_runs_the_paper_as_the_preset_has_it(name, typed, parse):
     for stage, preset in (("codec", codec_preset(name)), ("prior", prior_preset(name))):
         (settings,) = (parse(line).settings for line in lines if line[:2] == ["train", stage])
         assert settings == preset
+
+
+def test_every_experiment_changes_what_its_name_says(typed, parse):
+    runs = [parse(unmask_words(line)) for line in typed("experiments.sh", "codec")]
+    settings = {run.out.name: flat(to_json(run.settings)) for run in runs}
+    base = settings["reweighted"]
+    changes = {
+        name: {key: value for key, value in one.items() if value != base[key]}
+        for name, one in settings.items()
+    }
+    assert changes == CHANGES
+
+
+def test_the_first_experiment_is_the_paper_s_prior_but_for_its_size(typed, parse):
+    (run,) = (parse(unmask_words(line)) for line in typed("experiments.sh", "codec", "reweighted"))
+    assert run.settings.prior == PriorConfig(width=128, depth=4, heads=4)
+    assert run.settings.diffusion == DiffusionConfig(validation_draws=4)
+    assert run.settings.images.shift == 0
 
 
 def test_a_recipe_goes_on_where_it_was(typed, tmp_path):
