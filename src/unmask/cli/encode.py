@@ -13,8 +13,8 @@ HELP = """Encode a set of pictures, both splits, into a folder of codes for trai
 
   unmask encode runs/codec/best photos/ --out photos.codes
 
-Say the same again after a stop: it goes on where it was. Codes are stamped with the codec that made them, and
-a prior on another codec refuses them."""
+After a stop, run the same command again to continue. Codes are stamped with the codec that made them, and a
+prior on another codec refuses them."""
 
 
 @dataclass(frozen=True, kw_only=True)

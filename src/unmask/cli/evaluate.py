@@ -39,9 +39,9 @@ HELP = """Compare samples or reconstructions with real pictures: FID, KID, preci
   unmask evaluate runs/codec/best emoji --what reconstructions
   unmask evaluate runs/prior/best emoji --what held-out        real pictures: what samples could reach
 
-Lists are swept, every value with every other. Samples are kept in a folder, shared by all metrics. Say the
-same again after a stop, or with more values or metrics: what is there is not computed again. What the figures
-mean, and when they compare: docs/evaluation.md."""
+Lists are swept, every value with every other. Samples are kept in a folder, shared by all metrics. After a
+stop, run the same command again to continue; with more values or metrics, only what is missing is computed.
+What the figures mean, and when they compare: docs/evaluation.md."""
 
 
 @dataclass(frozen=True, kw_only=True)

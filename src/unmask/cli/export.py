@@ -16,7 +16,7 @@ HELP = """Write a model for other programs (ONNX graphs) or other people (a fold
 
   unmask export runs/prior/best --to onnx --int8 --out graphs/
   unmask export runs/prior/best --to hub --name ann/birds --licence cc-by-4.0 --picture sheet.png --out birds/
-  hf upload ann/birds birds/                       then anyone says:  unmask.load("ann/birds")
+  hf upload ann/birds birds/                       then anyone can write:  unmask.load("ann/birds")
 
 What the graphs take and give: docs/models.md."""
 
@@ -35,7 +35,7 @@ class Arguments:
     """onnx: also write the prior with weights and activations of 8 bits."""
     name: str | None = None
     """hub: what it will be called there, such as ann/birds."""
-    licence: str | None = None
+    licence: Annotated[str | None, tyro.conf.arg(aliases=["--license"])] = None
     """hub: on what terms others may use it, such as cc-by-4.0; consider those of the pictures."""
     picture: Path | None = None
     """hub: a PNG for the card, such as a sheet of samples."""

@@ -14,7 +14,10 @@ from unmask.images.pictures import open_picture
 HELP = """Make a picture larger: the model draws what could lie beyond its edges.
 
   unmask extend runs/prior/best church.png --right 128
-  unmask extend runs/prior/best church.png --left 64 --right 64 --top 32 --count 1"""
+  unmask extend runs/prior/best church.png --left 64 --right 64 --top 32 --count 1
+
+The picture stays as it is, except for a seam along the edges that were moved, half a code wide, over which
+new fades into old; --seam 0 leaves it out. Its contents should be as large as in the training pictures."""
 
 
 @dataclass(frozen=True, kw_only=True)

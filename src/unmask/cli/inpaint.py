@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
     from unmask.sampling.inpaint import Box
 
-HELP = """Replace a part of a picture by what the model thinks could be there; all other pixels stay.
+HELP = """Replace a part of a picture by what the model thinks could be there.
 
   unmask inpaint runs/prior/best church.png --box 40,0,96,128            left, top, width, height in pixels
   unmask inpaint runs/prior/best church.png --mask towers.png --count 8 --rank
 
-Pictures may be of any size from the trained one up."""
+All other pixels stay as they are, except for a seam around the selection, half a code wide, over which new
+fades into old; --seam 0 leaves it out. Pictures may be of any size from the trained one up. The model knows
+things at the size at which it saw them: shrink photographs until their contents are as large as there."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -88,4 +88,4 @@ def _print_help() -> None:
     for name, (_, summary) in COMMANDS.items():
         table.add_row(f"[bold]unmask {name}[/]", summary)
     console.print(table)
-    console.print("\nEvery command teaches itself:  unmask COMMAND --help")
+    console.print("\nunmask COMMAND --help shows every setting, its default and examples.")

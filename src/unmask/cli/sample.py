@@ -31,8 +31,9 @@ HELP = """Draw new pictures into a folder, files named by number.
   unmask sample runs/prior/best --steps 16 --schedule cosine --order halton --out fast
   torchrun --nproc-per-node 4 -m unmask sample runs/prior/best --count 50000 --out many
 
-Say the same again after a stop, or with a larger count: what is there is not drawn again. The same seed
-always gives the same pictures, in one process or in several. What the settings do: docs/sampling.md."""
+After a stop, run the same command again to continue; with a larger count, only what is missing is drawn. The
+same seed always gives the same pictures, in one process or in several. What the settings do:
+docs/sampling.md."""
 
 STAMP = "samples.json"  # what a folder's pictures are
 SHEET = 64  # pictures of a sheet

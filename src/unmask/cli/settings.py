@@ -23,9 +23,9 @@ class Origin:
     config: Path | None = None
     """A YAML or JSON file of settings, put over the preset's."""
     init: str | None = None
-    """A model to start from instead of random weights; it brings its network's settings along."""
+    """A model to start from instead of random weights: it settles the network, the preset all else."""
     resume: Path | None = None
-    """A run to go on with; it brings its own inputs and settings."""
+    """A run to continue; it brings its own inputs and settings."""
     print_config: bool = False
     """Show the resulting settings as YAML and stop."""
 

@@ -14,9 +14,11 @@ HELP = f"""Learn to turn pictures into codes and back (stage 1).
 
   unmask train codec emoji --out runs/codec                    the built-in pictures
   unmask train codec photos/ --preset churches --optim.batch 8   your own, at the paper's size
-  unmask train codec photos/ --init runs/codec/best --out runs/mine     from a model, not from nothing
-  unmask train codec --resume runs/codec                       go on after a stop, however it came
+  unmask train codec --resume runs/codec                       continue after a stop, however it came
   unmask train codec --resume runs/codec --loop.steps 20000    train longer
+
+Start from a model instead of random weights, with the preset of its size and a lower learning rate:
+  unmask train codec photos/ --init MODEL --preset churches --optim.lr 4.5e-6 --out runs/mine
 
 Presets: {", ".join(CODEC)}. A run keeps settings, log, pictures and checkpoints; RUN/best is the model."""
 

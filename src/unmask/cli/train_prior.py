@@ -15,8 +15,10 @@ HELP = f"""Learn how codes go together (stage 2): absorbing diffusion, or its au
   unmask train prior runs/codec/best emoji --out runs/prior             on the pictures themselves
   unmask train prior runs/codec/best photos.codes --preset churches     on codes made by unmask encode
   unmask train prior runs/codec/best emoji --kind autoregressive --out runs/twin
-  unmask train prior MODEL photos/ --init MODEL --out runs/mine         from a model, not from nothing
-  unmask train prior --resume runs/prior                                go on after a stop
+  unmask train prior --resume runs/prior                                continue after a stop
+
+Start from a model instead of random weights, with the preset of its size and a lower learning rate:
+  unmask train prior MODEL photos/ --init MODEL --preset churches --optim.lr 2e-5 --optim.warmup 500
 
 Presets: {", ".join(PRIOR)}. RUN/best is a whole model, codec and prior, ready to sample."""
 
