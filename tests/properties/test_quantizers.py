@@ -24,6 +24,13 @@ def latents_of(rng, *, size=3):
     return torch.randn(2, WIDTH, size, size, generator=rng, requires_grad=True)
 
 
+def test_the_nearest_code_is_the_same_in_mixed_precision(rng):
+    rows, centres = torch.randn(500, 8, generator=rng), torch.randn(200, 8, generator=rng)
+    with torch.autocast("cpu", torch.bfloat16):
+        mixed = nearest_rows(rows, centres)
+    assert torch.equal(mixed, nearest_rows(rows, centres))
+
+
 @given(seed=st.integers(0, 2**32), num_rows=st.integers(1, 40), num_centres=st.integers(1, 20))
 def test_the_nearest_code_is_the_nearest_by_brute_force(seed, num_rows, num_centres):
     rng = generator(seed)

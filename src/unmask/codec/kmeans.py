@@ -11,12 +11,14 @@ CHUNK = 65_536  # rows whose distances are held at once
 def nearest_rows(rows: Tensor, centres: Tensor) -> Tensor:
     """(n, E) rows to the (n,) index of the (K, E) centre closest to each.
 
-    ‖r − c‖² = ‖r‖² − 2 r·c + ‖c‖², and the first term does not change which is smallest.
+    ‖r − c‖² = ‖r‖² − 2 r·c + ‖c‖², and the first term does not change which is smallest. Never in half
+    precision, in which many distances would be equal.
     """
     half_norms = centres.square().sum(1) / 2
     # A graph is the same for any number of rows, so it cannot loop over chunks of them.
     parts = (rows,) if torch.compiler.is_compiling() else torch.split(rows, CHUNK)
-    return torch.cat([torch.addmm(half_norms, part, centres.T, alpha=-1).argmin(1) for part in parts])
+    with torch.autocast(rows.device.type, enabled=False):
+        return torch.cat([torch.addmm(half_norms, part, centres.T, alpha=-1).argmin(1) for part in parts])
 
 
 def kmeans(rows: Tensor, num_centres: int, rng: torch.Generator, num_rounds: int = 20) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from lightning_fabric import Fabric
+from lightning_fabric.plugins import Precision
 from lightning_fabric.strategies.ddp import DDPStrategy
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -33,7 +34,7 @@ class Engine:
             # The discriminator runs twice before it is differentiated; broadcasting its statistics in
             # between would change tensors that the backward pass still needs.
             strategy=DDPStrategy(broadcast_buffers=False) if world > 1 else "auto",
-            precision="bf16-mixed" if wants_bfloat16(config.precision, device) else "32-true",
+            plugins=Bfloat16(device) if wants_bfloat16(config.precision, device) else Precision(),
         )
         self._fabric.launch()
 
@@ -105,6 +106,22 @@ class Engine:
     def barrier(self) -> None:
         """Wait for all processes."""
         self._fabric.barrier()
+
+
+class Bfloat16(Precision):
+    """Forward passes in bfloat16, and nothing else: its gradients need no scaling.
+
+    Fabric's own forbids to differentiate outputs but by its ``backward``, and rounds inputs, too.
+    """
+
+    precision = "bf16-mixed"
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+
+    def forward_context(self) -> torch.autocast:
+        """What the passes of a wrapped module run in."""
+        return torch.autocast(self._device, dtype=torch.bfloat16)
 
 
 def best_device() -> str:
