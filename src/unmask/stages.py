@@ -15,7 +15,7 @@ from unmask.errors import BundleError, RunError
 from unmask.files import cache_folder
 from unmask.images.config import ImagesConfig
 from unmask.images.pixels import Pixels, open_pixels
-from unmask.images.sources import open_source
+from unmask.images.sources import BUILTIN, open_source
 from unmask.memory import kept_memory
 from unmask.metrics.inception import Inception
 from unmask.models import codec_from, open_model
@@ -56,9 +56,9 @@ def train_codec(
         about={"data": data, "image_size": settings.images.size, "codec_training": to_json(settings)}
         | ({"codec_started_from": init} if init else {}),
     )
-    if init and not resume:
+    if init and _is_fresh(out, resume):
         _start(task, open_model(init).codec, init)
-    inputs = {"data": _lasting(data)} | ({"init": _lasting(init)} if init else {})
+    inputs = {"data": _lasting_data(data)} | ({"init": _lasting(init)} if init else {})
     run = _open_run(settings, inputs, out, resume, engine)
     if perceptual is None and not resume and engine.is_first:
         run.log(0, {}, kind="note: plain L1, no perceptual loss")
@@ -83,6 +83,8 @@ def train_prior(
     """
     engine = Engine(settings.engine)
     model = open_model(codec)
+    if resume:
+        _check_codec(out, codec, model.codec.fingerprint)
     codes = _codes(settings, model, data, engine)
     task = PriorTask(
         settings.prior,
@@ -97,9 +99,14 @@ def train_prior(
         | {"prior_training": to_json(settings)}
         | ({"prior_started_from": init} if init else {}),
     )
-    if init and not resume:
+    if init and _is_fresh(out, resume):
         _start(task, _prior_over(model.codec, init), init)
-    inputs = {"codec": _lasting(codec), "data": _lasting(data)} | ({"init": _lasting(init)} if init else {})
+    inputs = {
+        "codec": _lasting(codec),
+        "codec_fingerprint": model.codec.fingerprint,
+        "data": _lasting_data(data),
+    }
+    inputs |= {"init": _lasting(init)} if init else {}
     run = _open_run(settings, inputs, out, resume, engine)
     return _train(task, run, settings, engine, "unmask train prior")
 
@@ -140,6 +147,22 @@ def _prior_over(codec: Part, init: str) -> Part:
     return model.prior
 
 
+def _check_codec(out: Path, codec: str, fingerprint: str) -> None:
+    """Refuse to go on with a prior whose codec was trained further, or replaced, since."""
+    before = Run.open(out).config.get("codec_fingerprint", fingerprint)
+    if before != fingerprint:
+        raise RunError(
+            f"{out} learns the codes of codec {before}, but {codec} now holds codec {fingerprint}; "
+            "the same numbers would mean different patches",
+            hint="start another:  --out runs/another",
+        )
+
+
+def _is_fresh(out: Path, resume: bool) -> bool:
+    """Whether a run has nothing to go on from, be it new or stopped before its first checkpoint."""
+    return not resume or Run.open(out).last_step() is None
+
+
 def _start(task: CodecTask | PriorTask, part: Part, init: str) -> None:
     try:
         task.start_from(part.tensors)
@@ -171,6 +194,11 @@ def _lasting(name: str) -> str:
     return str(Path(name).resolve()) if Path(name).exists() else name
 
 
+def _lasting_data(name: str) -> str:
+    """The same of pictures, of which a built-in name means the built-in ones whatever folders there are."""
+    return name if name in BUILTIN else _lasting(name)
+
+
 def _train(task: Task, run: Run, settings: Settings, engine: Engine, command: str) -> bool:
     loop = settings.loop
     if engine.is_first:
@@ -199,9 +227,9 @@ def _open_run(settings: Settings, inputs: dict[str, str], out: Path, resume: boo
     if not resume:
         return Run.create(out, config, tensorboard=True)
     run = Run.open(out, tensorboard=True)
-    before = merge(settings, run.config["settings"])
-    for part in ("images", "codec", "prior"):
-        if getattr(before, part, None) != getattr(settings, part, None):
+    before, now = (_shaping(stage) for stage in (merge(settings, run.config["settings"]), settings))
+    for part in before:
+        if before[part] != now[part]:
             raise RunError(
                 f"{out} was started with other settings under {part}; a run keeps those to its end",
                 hint="start another:  --out runs/another",
@@ -214,3 +242,12 @@ def _open_run(settings: Settings, inputs: dict[str, str], out: Path, resume: boo
         )
     run.update_config(config)
     return run
+
+
+def _shaping(settings: Settings) -> dict[str, object]:
+    """What shapes pictures and networks, by where it is set: it stays the same to a run's end."""
+    images = replace(settings.images, cache="prepared", workers=0)  # neither changes a pixel
+    if isinstance(settings, PriorTraining):
+        return {"images": images, "prior": settings.prior}
+    critic = (settings.loss.discriminator_width, settings.loss.discriminator_layers)
+    return {"images": images, "codec": settings.codec, "loss.discriminator": critic}

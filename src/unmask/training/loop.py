@@ -117,11 +117,16 @@ class Best:
         self.value = math.inf
         self.step = 0
 
-    def improves(self, value: float, step: int) -> bool:
-        """Whether ``value`` is the smallest yet; if so it is remembered."""
-        if not value < self.value:
-            return False
-        self.value, self.step = value, step
+    def improves(self, value: float | None, step: int) -> bool:
+        """Whether ``value`` is the smallest yet; if so it is remembered.
+
+        Without held-out pictures there is no value to choose by, and the latest is the best.
+        """
+        if value is not None:
+            if not value < self.value:
+                return False
+            self.value = value
+        self.step = step
         return True
 
     def is_stale(self, step: int, config: LoopConfig) -> bool:
@@ -174,13 +179,13 @@ def _validate(task: Task, run: Run, engine: Engine, step: int, best: Best) -> st
     """Measure on held-out data, keep pictures and a new best; return a line that says how it went."""
     figures = task.validate()
     _log(run, engine, step, figures, "validation")
-    # Without held-out pictures there is nothing to choose by, and the latest is the best.
-    improved = not figures or best.improves(figures[task.objective], step)
+    improved = best.improves(figures.get(task.objective), step)
     if engine.is_first:
         for name, picture in task.pictures().items():
             run.picture(name, step, picture)
         if improved:
-            run.save_bundle("best", task.bundle(step, figures))
+            known = {name: value for name, value in figures.items() if math.isfinite(value)}
+            run.save_bundle("best", task.bundle(step, known))
     engine.barrier()
     shown = "  ".join(f"{name} {value:.4g}" for name, value in figures.items()) or "nothing is held out"
     return f"validation at step {step}: {shown}{'  (best so far)' if improved else ''}"

@@ -100,6 +100,12 @@ def test_patience_ends_a_training_that_no_longer_improves(run, engine):
     assert run.last_step() == 16
 
 
+def test_patience_does_not_run_out_where_nothing_is_held_out(run, engine):
+    task = Counting()
+    assert train(task, run, LoopConfig(steps=12, validate_every=1, patience=2), engine)
+    assert len(task.steps) == 12
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_saves_after_the_step_and_the_run_goes_on_from_there(run, engine, number):
     task = Counting()

@@ -1,0 +1,124 @@
+"""Runs that begin, stop and go on, with all that can have changed in between."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from unmask import bundle
+from unmask.codec.config import CodecConfig, LossConfig, QuantizerConfig
+from unmask.config import CodecTraining, PriorTraining
+from unmask.errors import RunError
+from unmask.images.config import ImagesConfig
+from unmask.prior.config import PriorConfig
+from unmask.stages import train_codec, train_prior
+from unmask.training.config import EngineConfig, LoopConfig, OptimConfig
+
+IMAGES = ImagesConfig(size=16, validation=0.2)
+LOOP = LoopConfig(steps=2, log_every=1, validate_every=1, save_every=1)
+CODEC = CodecTraining(
+    images=IMAGES,
+    codec=CodecConfig(
+        width=8,
+        multipliers=(1, 2),
+        blocks=1,
+        attention=(),
+        code_width=4,
+        groups=4,
+        quantizer=QuantizerConfig(codebook_size=16),
+    ),
+    loss=LossConfig(perceptual="off", adversarial="off", discriminator_width=8, discriminator_layers=1),
+    optim=OptimConfig(lr=1e-3, batch=2),
+    loop=LOOP,
+    engine=EngineConfig(device="cpu", threads=1),
+)
+PRIOR = PriorTraining(
+    images=IMAGES,
+    prior=PriorConfig(width=16, depth=1, heads=2),
+    optim=OptimConfig(lr=1e-3, batch=2),
+    loop=LOOP,
+    engine=CODEC.engine,
+)
+STILL = replace(PRIOR.optim, lr=1e-12)
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    """Runs and caches of one test lie in its own folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UNMASK_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+@pytest.fixture
+def data(place, rng):
+    """A file of 20 pictures of noise."""
+    np.save(
+        place / "noise.npy", torch.randint(256, (20, 16, 16, 3), generator=rng, dtype=torch.uint8).numpy()
+    )
+    return "noise.npy"
+
+
+@pytest.fixture
+def model(place, data):
+    """A whole model: the run of a prior after that of its codec."""
+    train_codec(CODEC, data, place / "codec")
+    train_prior(PRIOR, "codec/best", data, place / "prior")
+    return "prior/last"
+
+
+def prior_of(folder):
+    return bundle.load(folder).prior.tensors
+
+
+def test_a_start_from_a_model_that_was_stopped_before_its_first_checkpoint_is_made_again(model, data, place):
+    """Otherwise the run would go on from random weights, and still say that it began with the model."""
+    still = replace(PRIOR, optim=STILL)
+    train_prior(still, model, data, place / "on", init=model)
+    shutil.rmtree(place / "on/checkpoints")
+    train_prior(still, model, data, place / "on", resume=True, init=model)
+    ours, theirs = prior_of(Path("on/last")), prior_of(Path(model))
+    assert all(torch.allclose(ours[name], theirs[name], atol=1e-6) for name in theirs)
+
+
+def test_a_prior_does_not_go_on_with_another_codec_in_the_place_of_its_own(model, data, place):
+    train_codec(replace(CODEC, loop=replace(LOOP, seed=1)), data, place / "other")
+    shutil.rmtree(place / "codec/best")
+    shutil.copytree(place / "other/best", place / "codec/best")
+    longer = replace(PRIOR, loop=replace(LOOP, steps=3))
+    with pytest.raises(RunError, match="now holds codec"):
+        train_prior(longer, "codec/best", data, place / "prior", resume=True)
+
+
+def test_one_held_out_picture_is_enough(data, place):
+    """Its standard error is not known, and not stored."""
+    few = ImagesConfig(size=16, validation=0.05)
+    train_codec(replace(CODEC, images=few), data, place / "codec")
+    train_prior(replace(PRIOR, images=few), "codec/best", data, place / "prior")
+    assert set(bundle.load(Path("prior/best")).about["prior_validation"]) == {"bits"}
+
+
+def test_where_pixels_are_kept_may_change_and_what_shapes_networks_may_not(data, place):
+    train_codec(CODEC, data, place / "codec")
+    longer = replace(CODEC, loop=replace(LOOP, steps=3))
+    elsewhere = replace(longer, images=replace(IMAGES, workers=1, cache="off"))
+    assert train_codec(elsewhere, data, place / "codec", resume=True)
+    for changed in (
+        {"loss": replace(CODEC.loss, discriminator_width=16)},
+        {"images": replace(IMAGES, shift=1)},
+        {"codec": replace(CODEC.codec, width=16)},
+    ):
+        with pytest.raises(RunError, match=f"other settings under {next(iter(changed))}"):
+            train_codec(replace(longer, **changed), data, place / "codec", resume=True)
+
+
+def test_built_in_pictures_stay_the_built_in_ones_where_a_folder_has_their_name(place):
+    from unmask.stages import _lasting_data
+
+    (place / "emoji").mkdir()
+    (place / "photos").mkdir()
+    assert _lasting_data("emoji") == "emoji"
+    assert _lasting_data("photos") == str(place / "photos")
