@@ -17,7 +17,8 @@ class ImagesConfig:
     flip: bool = True
     """Mirror half of the training pictures left to right, each time anew."""
     shift: int = 0
-    """Move training pictures by up to this many pixels each way; against overfitting to a small set."""
+    """Move training pictures by up to this many pixels each way, for a prior by exactly so many or none:
+    against overfitting to a small set. Less than the pixels a code stands for makes new codes."""
     validation: float = 0.05
     """Share of the pictures held out, picked by their content. 0: none."""
     min_side: int = 8

@@ -50,6 +50,7 @@ class Cache:
         if layer not in self.layers:
             shape = (*k.shape[:2], self.capacity, k.shape[3])
             self.layers[layer] = (k.new_empty(shape), v.new_empty(shape))
+        assert self.length < self.capacity, "there is a code for every position"
         all_k, all_v = self.layers[layer]
         all_k[:, :, self.length], all_v[:, :, self.length] = k.squeeze(2), v.squeeze(2)
         return all_k[:, :, : self.length + 1], all_v[:, :, : self.length + 1]

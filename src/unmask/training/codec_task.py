@@ -26,6 +26,7 @@ from unmask.rng import generator
 from unmask.training.config import LoopConfig, OptimConfig
 from unmask.training.ema import Ema
 from unmask.training.engine import Engine
+from unmask.training.figures import averaged
 from unmask.training.optim import adam, descend, learning_rate
 
 NUM_SHOWN = 8  # validation pictures that a person follows through training
@@ -97,20 +98,20 @@ class CodecTask:
 
     def step(self, step: int) -> dict[str, Tensor]:
         """Forward, both backwards, both optimisers, the average."""
-        figures: dict[str, Tensor] = {}
+        passes = []
         for micro in range(self._optim.accumulate):
             waiting = micro + 1 < self._optim.accumulate
             images = self._batches.at(step * self._optim.accumulate + micro).to(self._engine.device)
             address = ("train", step, micro, self._engine.rank)
             rng = generator(self._loop.seed, *address, device=self._engine.device)
-            figures = self._pass(images, step, waiting, rng)
+            passes.append(self._pass(images, step, waiting, rng))
         lr = learning_rate(self._optim, step, self._loop.steps)
         descend(self._optimizer, lr, self._optim.clip)
         if self._adversarial(step):
             descend(self._critic_optimizer, lr, self._optim.clip)
         if (step + 1) % self._optim.ema_every == 0:
             self._ema.update(self._codec)
-        return figures
+        return averaged(passes)
 
     def _pass(self, images: Tensor, step: int, waiting: bool, rng: torch.Generator) -> dict[str, Tensor]:
         """Add the gradients of one batch, to the codec and to its critic.
@@ -201,7 +202,6 @@ class CodecTask:
             self._ema.module,
             self._validation,
             batch=self._optim.batch,
-            device=self._engine.device,
             perceptual=self._perceptual,
             inception=self._inception,
             share=(self._engine.rank, self._engine.world),

@@ -25,6 +25,7 @@ from unmask.sampling.fill import fill
 from unmask.training.config import DiffusionConfig, LoopConfig, OptimConfig
 from unmask.training.ema import Ema
 from unmask.training.engine import Engine
+from unmask.training.figures import averaged
 from unmask.training.optim import adam, descend, learning_rate
 
 NUM_SAMPLES = 16  # drawn at every validation
@@ -69,7 +70,7 @@ class PriorTask:
 
     def step(self, step: int) -> dict[str, Tensor]:
         """Forward, backward, optimiser, the average."""
-        figures: dict[str, Tensor] = {}
+        passes = []
         for micro in range(self._optim.accumulate):
             waiting = micro + 1 < self._optim.accumulate
             address = ("train", step, micro, self._engine.rank)
@@ -77,10 +78,11 @@ class PriorTask:
             with self._engine.accumulate(self._model, waiting):
                 loss, figures = self._loss(self._batch(step * self._optim.accumulate + micro), rng)
                 self._engine.backward(loss / self._optim.accumulate)
+            passes.append(figures)
         descend(self._optimizer, learning_rate(self._optim, step, self._loop.steps), self._optim.clip)
         if (step + 1) % self._optim.ema_every == 0:
             self._ema.update(self._prior)
-        return figures
+        return averaged(passes)
 
     def _batch(self, number: int) -> Tensor:
         rows = batch_indices(
@@ -94,26 +96,33 @@ class PriorTask:
         return self._train.read(rows).to(self._engine.device)
 
     def _loss(self, x0: Tensor, rng: torch.Generator) -> tuple[Tensor, dict[str, Tensor]]:
-        """The loss of a batch; beside it, whatever is optimised, an estimate of the true bound."""
+        """The loss of a batch; beside it, whatever is optimised, an estimate of the true bound.
+
+        Smoothed costs are no estimate of it, so that with label smoothing there is none.
+        """
         if self._prior.causal:
             costs = self._costs(x0, torch.ones_like(x0, dtype=torch.bool), rng)
-            loss = costs.mean()
-            return loss, {"loss": loss, "bits": _bits(costs.detach().mean())}
-        T = self._diffusion.steps
-        t = process.draw_times(len(x0), T, stratified=self._diffusion.stratified, rng=rng).to(x0.device)
-        masked = self._mask(x0, t, rng)
-        costs = self._costs(x0, masked, rng)
-        loss = process.loss(self._diffusion.loss, costs, masked, t, T).mean()
-        bound = process.loss("elbo", costs.detach(), masked, t, T).mean()
-        return loss, {"loss": loss, "bits": _bits(bound)}
+            loss = bound = costs.mean()
+        else:
+            T = self._diffusion.steps
+            masked, t = self._mask(x0, rng)
+            costs = self._costs(x0, masked, rng)
+            loss = process.loss(self._diffusion.loss, costs, masked, t, T).mean()
+            bound = process.loss("elbo", costs.detach(), masked, t, T).mean()
+        figures = {"loss": loss} if self._diffusion.label_smoothing else {"loss": loss, "bits": _bits(bound)}
+        return loss, figures
 
-    def _mask(self, x0: Tensor, t: Tensor, rng: torch.Generator) -> Tensor:
-        """(B, N) bool: the codes absorbed at times t."""
-        T, mask_id = self._diffusion.steps, self._prior.mask_id
+    def _mask(self, x0: Tensor, rng: torch.Generator) -> tuple[Tensor, Tensor]:
+        """(B, N) bool, the codes absorbed at random times, and the (B,) times.
+
+        A fixed share of the codes can only be absorbed at times that make it a whole number of them.
+        """
+        T, mask_id, N = self._diffusion.steps, self._prior.mask_id, x0.shape[1]
+        t = process.draw_times(len(x0), T, stratified=self._diffusion.stratified, rng=rng).to(x0.device)
         if self._diffusion.masking == "random":
-            return process.absorb(x0, t, T, mask_id, rng=rng) == mask_id
-        counts = (t * x0.shape[1] / T).ceil().long()
-        return process.absorb_exactly(x0, counts, mask_id, rng=rng) == mask_id
+            return process.absorb(x0, t, T, mask_id, rng=rng) == mask_id, t
+        counts = (t * N / T).ceil().long()
+        return process.absorb_exactly(x0, counts, mask_id, rng=rng) == mask_id, counts * T / N
 
     def _costs(self, x0: Tensor, masked: Tensor, rng: torch.Generator) -> Tensor:
         smoothing = self._diffusion.label_smoothing
@@ -154,8 +163,8 @@ class PriorTask:
             plan = even_plan(images, prior.num_positions, SAMPLE_STEPS, seed=seed)
             codes = fill(prior, masked, plan, seed=seed)
         height, width = prior.grid
-        pictures = self._decode(rearrange(codes, "B (h w) -> B h w", h=height, w=width))
-        return {"samples": grid(to_pictures(pictures), columns=NUM_SAMPLES // 2)}
+        grids = rearrange(codes.to(self._engine.device), "B (h w) -> B h w", h=height, w=width)
+        return {"samples": grid(to_pictures(self._decode(grids)), columns=NUM_SAMPLES // 2)}
 
     def state(self) -> dict[str, Any]:
         """Network, optimiser, average, and the last curve."""

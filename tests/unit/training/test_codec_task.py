@@ -164,3 +164,26 @@ def _equal(a, b):
     if isinstance(a, list | tuple):
         return len(a) == len(b) and all(map(_equal, a, b))
     return a == b
+
+
+def test_an_adversarial_step_can_be_taken_in_bfloat16(pixels):
+    """λ is differentiated from the very outputs that pass through the mixed precision."""
+    engine = Engine(EngineConfig(device="cpu", threads=1, precision="bf16"))
+    parts = (pixels.split("train"), pixels.split("validation"))
+    task = CodecTask(CODEC, LOSS, OPTIM, LoopConfig(steps=1), engine, *parts, flip=True, about={})
+    task.begin()
+    figures = task.step(0)
+    assert all(math.isfinite(value) for value in figures.values())
+    assert figures["lambda"] > 0
+    assert all(tensor.dtype != torch.bfloat16 for tensor in task.state()["codec"].values())
+
+
+def test_figures_are_means_over_accumulated_passes(make_task):
+    optim = OptimConfig(**vars(OPTIM) | {"accumulate": 2, "batch": 2})
+    task, seen = make_task(optim=optim), []
+    real = task._pass
+    task._pass = lambda *given: seen.append(real(*given)) or seen[-1]
+    figures = task.step(0)
+    for name, value in figures.items():
+        assert value == pytest.approx(sum(one[name].item() for one in seen) / 2)
+    assert len({one["rec"].item() for one in seen}) == 2
