@@ -70,20 +70,21 @@ class Studio:
         return self.view(job)
 
     def view(self, job: Job) -> JobView:
-        """A job as its owner sees it."""
-        pictures = job.outcome.pictures if job.outcome else ()
-        return JobView(
-            id=job.id,
-            kind=job.kind,
-            state=job.state,
-            ahead=self.jobs.ahead(job),
-            progress=1.0 if job.state == "done" else job.progress,
-            seconds=round(job.seconds, 3),
-            error=job.error,
-            pictures=[f"/api/v1/jobs/{job.id}/pictures/{number}" for number in range(len(pictures))],
-            figures=job.outcome.figures if job.outcome else None,
-            **job.about,
-        )
+        """A job as its owner sees it, all of it at one moment."""
+        with self.jobs.lock:
+            pictures = job.outcome.pictures if job.outcome else ()
+            return JobView(
+                id=job.id,
+                kind=job.kind,
+                state=job.state,
+                ahead=self.jobs.ahead(job),
+                progress=1.0 if job.state == "done" else job.progress,
+                seconds=round(job.seconds, 3),
+                error=job.error,
+                pictures=[f"/api/v1/jobs/{job.id}/pictures/{number}" for number in range(len(pictures))],
+                figures=job.outcome.figures if job.outcome else None,
+                **job.about,
+            )
 
     def describe(self) -> ModelView:
         """What a client wants to know of the model."""
@@ -116,11 +117,12 @@ class Studio:
         with self.jobs.watching(job) as changed:
             while True:
                 changed.clear()
-                finished, previews = job.finished, job.previews
+                with self.jobs.lock:
+                    finished, previews, view = job.finished, job.previews, self.view(job)
                 if previews and previews is not shown:
                     shown = previews
                     yield _event("preview", {"pictures": [_address(preview) for preview in previews]})
-                yield _event("job", self.view(job).model_dump(mode="json"))
+                yield _event("job", view.model_dump(mode="json"))
                 if finished:
                     return
                 await asyncio.sleep(PAUSE_SECONDS)

@@ -1,8 +1,8 @@
 """Jobs: one at a time, a bounded queue, results for a while. Nothing here knows what a job does.
 
-Jobs run in one worker thread. What is said about them is read from any thread, under one lock. Those who
-watch a job are woken when it changes and look at its latest state: whoever is slow misses moments in between,
-and neither the job nor the others wait.
+Jobs run in one worker thread. What is said about them is read from any thread, under one lock: whoever wants
+to see a job as it is at one moment holds it. Those who watch a job are woken when it changes and look at its
+latest state: whoever is slow misses moments in between, and neither the job nor the others wait.
 """
 
 import asyncio
@@ -99,7 +99,7 @@ class Jobs:
         self.refused = 0
         self.worked_seconds = 0.0
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="model")
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._jobs: dict[str, Job] = {}
         self._waiting: deque[tuple[Job, Task]] = deque()
         self._running: Job | None = None
@@ -107,7 +107,7 @@ class Jobs:
 
     def submit(self, job: Job, task: Task) -> None:
         """Put a job at the end of the queue; ``BusyError`` if that is full, or closed."""
-        with self._lock:
+        with self.lock:
             self.sweep()
             if self._closed or len(self._waiting) >= self.limits.waiting:
                 self.refused += 1
@@ -118,7 +118,7 @@ class Jobs:
 
     def find(self, name: str) -> Job | None:
         """The job of that id, unless it has been dropped. Asking keeps it alive."""
-        with self._lock:
+        with self.lock:
             job = self._jobs.get(name)
             if job is not None:
                 job.asked = time.monotonic()
@@ -126,13 +126,13 @@ class Jobs:
 
     def ahead(self, job: Job) -> int:
         """How many jobs come before this one."""
-        with self._lock:
+        with self.lock:
             queue = [waiting for waiting, _ in self._waiting]
             return queue.index(job) + 1 if job in queue else 0
 
     def count(self) -> dict[str, int]:
         """How many jobs are waiting, running and kept."""
-        with self._lock:
+        with self.lock:
             finished = sum(job.finished for job in self._jobs.values())
             return {
                 "waiting": len(self._waiting),
@@ -142,7 +142,7 @@ class Jobs:
 
     def stop(self, job: Job, why: str = "cancelled") -> None:
         """End a job before its time: at once if it waits, at its next report if it runs."""
-        with self._lock:
+        with self.lock:
             job.stopped = job.stopped or why
             waiting = [entry for entry in self._waiting if entry[0] is not job]
             if len(waiting) < len(self._waiting):
@@ -153,18 +153,18 @@ class Jobs:
     def watching(self, job: Job) -> Iterator[asyncio.Event]:
         """An event of the running loop that is set whenever the job has changed."""
         changed = asyncio.Event()
-        with self._lock:
+        with self.lock:
             job.watchers[changed] = asyncio.get_running_loop()
         try:
             yield changed
         finally:
-            with self._lock:
+            with self.lock:
                 del job.watchers[changed]
                 job.asked = time.monotonic()
 
     def sweep(self) -> None:
         """Stop jobs that nobody watches, drop results that are old or too many."""
-        with self._lock:
+        with self.lock:
             for job in [job for job in self._jobs.values() if not job.finished and self._forgotten(job)]:
                 self.stop(job, FORGOTTEN)
             finished = [job for job in self._jobs.values() if job.finished]  # in the order of asking
@@ -175,7 +175,7 @@ class Jobs:
 
     def close(self) -> None:
         """Stop everything and wait for the worker."""
-        with self._lock:
+        with self.lock:
             self._closed = True
             for job in [job for job in self._jobs.values() if not job.finished]:
                 self.stop(job, "the Studio was closed")
@@ -194,24 +194,24 @@ class Jobs:
     def _end(self, job: Job, future: "Future[Outcome]") -> None:
         """Settle how a job ended, whatever happened in it, and begin the next."""
         error = future.exception()
-        with self._lock:
+        with self.lock:
             self._running = None
-            if error is None:
-                self._finish(job, "done", outcome=future.result())
-            elif isinstance(error, StoppedError):
-                self._finish(job, "cancelled", error=job.stopped)
-            elif isinstance(error, UnmaskError):
+            if isinstance(error, UnmaskError):
                 self._finish(job, "failed", error=str(error))
-            else:
+            elif error is not None and not isinstance(error, StoppedError):
                 log.error("a job failed: %s", job.kind, exc_info=error)
                 self._finish(job, "failed", error=DEFECT)
+            elif job.stopped:  # even if it came to its end in the meantime
+                self._finish(job, "cancelled", error=job.stopped)
+            else:
+                self._finish(job, "done", outcome=future.result())
             self._start_next()
 
     def _finish(
         self, job: Job, state: State, *, outcome: Outcome | None = None, error: str | None = None
     ) -> None:
-        job.state, job.outcome, job.error, job.ended = state, outcome, error, time.monotonic()
-        job.previews = ()
+        job.outcome, job.error, job.ended, job.previews = outcome, error, time.monotonic(), ()
+        job.state = state  # last: whoever sees it sees the rest
         self.ended[job.kind, state] += 1
         self.worked_seconds += job.seconds
         self._wake(job, *(waiting for waiting, _ in self._waiting))
@@ -241,7 +241,7 @@ class _Reporter:
                 hint="take fewer steps, fewer pictures, a smaller canvas or a larger stride",
             )
         previews = self._look(show) if job.watchers else job.previews
-        with jobs._lock:
+        with jobs.lock:
             job.progress, job.previews = progress, previews
             jobs._wake(job)
 

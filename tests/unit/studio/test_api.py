@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import threading
+import time
 import zlib
 
 import numpy as np
@@ -12,7 +13,10 @@ from fastapi.testclient import TestClient
 from PIL import Image
 
 from unmask.studio import inspection
+from unmask.studio.api import Studio
+from unmask.studio.jobs import Job, Jobs, Outcome
 from unmask.studio.limits import MAX_UPLOAD_BYTES, JobLimits
+from unmask.studio.schema import Recipe
 from unmask.studio.server import create_app
 
 
@@ -166,6 +170,24 @@ class TestJobs:
         last = json.loads(events[-1][1].removeprefix("data: "))
         assert names[-1] == "job"
         assert (last["state"], last["progress"], len(last["pictures"])) == ("done", 1.0, 4)
+
+    def test_a_job_is_never_seen_done_without_its_pictures(self, model):
+        """It ends between the first look at it and the next."""
+        jobs, opened, looker = Jobs(JobLimits()), threading.Event(), threading.current_thread()
+
+        class Ending(Job):
+            def __getattribute__(self, name):
+                seen = super().__getattribute__(name)
+                if name == "outcome" and threading.current_thread() is looker:
+                    opened.set()
+                    time.sleep(0.05)
+                return seen
+
+        job = Ending("sample", {"settings": {}, "recipe": Recipe(command="", python="")})
+        jobs.submit(job, lambda report: opened.wait() and Outcome(pictures=[b""]))
+        view = Studio(model, "model", jobs).view(job)
+        assert (view.state == "done") == bool(view.pictures)
+        jobs.close()
 
     def test_a_stream_of_something_finished_ends_at_once(self, client, ask):
         job = ask("sample", steps=1)

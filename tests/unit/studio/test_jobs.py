@@ -97,6 +97,15 @@ def test_a_job_that_runs_is_cancelled_at_its_next_report(jobs):
     wait(lambda: job.state == "cancelled")
 
 
+def test_a_job_that_ends_before_its_next_report_is_cancelled_all_the_same(jobs):
+    opened = threading.Event()
+    job = put(jobs, lambda report: opened.wait() and Outcome(pictures=[b"picture"]))
+    jobs.stop(job)
+    opened.set()
+    wait(lambda: job.finished)
+    assert (job.state, job.outcome) == ("cancelled", None)
+
+
 def test_what_a_job_leaves_is_kept_and_an_end_is_final(jobs):
     job = put(jobs, lambda report: Outcome(pictures=[b"picture"], figures={"bits": 1.0}))
     wait(lambda: job.state == "done")
