@@ -1,6 +1,9 @@
 """What a model makes of a picture: its reconstruction, its codes, and how surprising each of them is."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 
 import numpy as np
 import torch
@@ -10,16 +13,18 @@ from torch import Tensor
 from unmask.images.transforms import square, to_pictures, to_tensor
 from unmask.metrics.distortion import psnr
 from unmask.pipeline import Pipeline
-from unmask.studio.jobs import Outcome
+from unmask.prior.transformer import Transformer
+from unmask.studio.jobs import Outcome, Report
 from unmask.studio.pictures import png
 from unmask.surprise import code_nats
 
 
 @torch.no_grad()
-def reconstruct(model: Pipeline, picture: Image.Image) -> Outcome:
+def reconstruct(model: Pipeline, picture: Image.Image, report: Report) -> Outcome:
     """The picture's square as the model sees it, and its reconstruction; the codes row by row."""
     seen, images = _seen(model, picture)
     codes = model.codec.encode(images)
+    report(0.5, list)
     back = to_pictures(model.codec.decode(codes))[0]
     decibels = psnr(images.cpu(), to_tensor(np.stack([np.asarray(back)]))).item()
     figures = {"psnr_db": decibels if math.isfinite(decibels) else None, "codes": codes[0].tolist()}
@@ -27,12 +32,13 @@ def reconstruct(model: Pipeline, picture: Image.Image) -> Outcome:
 
 
 @torch.no_grad()
-def score(model: Pipeline, picture: Image.Image, draws: int, seed: int) -> Outcome:
+def score(model: Pipeline, picture: Image.Image, draws: int, seed: int, report: Report) -> Outcome:
     """The bits that the model needs for a picture, and the bits of each code, row by row."""
     seen, images = _seen(model, picture)
     codes = model.codec.encode(images)
-    (bits_per_code,) = model.score([seen], draws=draws, seed=seed).bits
-    nats = code_nats(model.prior, codes.flatten(1), 0, num_draws=draws, seed=seed)
+    with _reporting(model.prior, 2 if model.prior.causal else 2 * draws, report):
+        (bits_per_code,) = model.score([seen], draws=draws, seed=seed).bits
+        nats = code_nats(model.prior, codes.flatten(1), 0, num_draws=draws, seed=seed)
     figures = {
         "bits_per_code": bits_per_code,
         "bits": bits_per_code * codes.numel(),
@@ -40,6 +46,17 @@ def score(model: Pipeline, picture: Image.Image, draws: int, seed: int) -> Outco
         "surprise": (nats / math.log(2)).view(codes.shape[1:]).tolist(),
     }
     return Outcome(pictures=[png(seen)], figures=figures)
+
+
+@contextmanager
+def _reporting(prior: Transformer, passes: int, report: Report) -> Iterator[None]:
+    """Report after each of about so many passes of the prior, whoever asks for them."""
+    numbers = count(1)
+    hook = prior.register_forward_hook(lambda *_: report(min(next(numbers) / passes, 1.0), list))
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 def _seen(model: Pipeline, picture: Image.Image) -> tuple[Image.Image, Tensor]:

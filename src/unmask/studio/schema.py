@@ -114,7 +114,7 @@ class JobView(BaseModel):
     kind: str
     state: State
     ahead: int = Field(description="Jobs that come before it.")
-    progress: float = Field(description="Share of the codes that are drawn.")
+    progress: float = Field(description="The share that is done.")
     seconds: float
     error: str | None
     pictures: list[str] = Field(description="Addresses of the results, PNG files.")

@@ -36,10 +36,10 @@ def task_of(request: Request, model: Pipeline) -> Task:
             return _extending(request, model)
         case Reconstruct():
             picture = receive(request.image)
-            return lambda report: reconstruct(model, picture)
+            return lambda report: reconstruct(model, picture, report)
         case Score():
             picture = receive(request.image)
-            return lambda report: score(model, picture, request.draws, request.seed)
+            return lambda report: score(model, picture, request.draws, request.seed, report)
 
 
 @torch.no_grad()

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 import zlib
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from PIL import Image
 
 from unmask.studio import inspection
 from unmask.studio.api import Studio
-from unmask.studio.jobs import Job, Jobs, Outcome
+from unmask.studio.jobs import Job, Jobs, Outcome, StoppedError
 from unmask.studio.limits import MAX_UPLOAD_BYTES, JobLimits
 from unmask.studio.schema import Recipe
 from unmask.studio.server import create_app
@@ -67,9 +68,23 @@ class TestPictures:
         assert surprise.mean() == pytest.approx(figures["bits_per_code"], rel=0.2)
 
     def test_a_twins_surprises_add_up_to_its_score(self, twin, picture):
-        figures = inspection.score(twin, picture, 16, 0).figures
+        figures = inspection.score(twin, picture, 16, 0, lambda share, show: None).figures
         assert figures["exact"]
         assert np.sum(figures["surprise"]) == pytest.approx(figures["bits"], rel=1e-5)
+
+    @pytest.mark.parametrize("look", [inspection.reconstruct, partial(inspection.score, draws=8, seed=0)])
+    def test_looking_at_a_picture_is_reported_and_can_be_stopped(self, model, picture, look):
+        shares = []
+        look(model, picture, report=lambda share, show: shares.append(share))
+        assert shares == sorted(shares)
+        assert 0 < shares[0] < 1
+
+        def stop(share, show):
+            raise StoppedError
+
+        with pytest.raises(StoppedError):
+            look(model, picture, report=stop)
+        model.sample(1, steps=1)  # what comes after it is not bothered
 
     @pytest.mark.parametrize("kind", ["JPEG", "WEBP", "GIF", "BMP", "TIFF"])
     def test_pictures_of_the_usual_formats_are_read(self, ask, picture, encode, kind):
