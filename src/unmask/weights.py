@@ -32,7 +32,7 @@ class ThirdParty:
 
 REGISTRY = {
     "inception": ThirdParty(
-        purpose="FID, precision, recall",
+        purpose="FID, KID, precision, recall and their kin; neighbours by subject",
         licence="Apache-2.0",
         sha256="456b43f30382537b0970da5256e0dd59ae5ff3d6300cd1b566ddba702cde09a9",
         package=Package(
@@ -45,7 +45,7 @@ REGISTRY = {
         upstream=("pt_inception-2015-12-05-6726825d.pth",),
     ),
     "lpips-vgg": ThirdParty(
-        purpose="perceptual loss of the codec",
+        purpose="the codec's loss; LPIPS of reconstructions",
         licence="BSD-3-Clause, BSD-2-Clause",
         sha256="c6dd647cf1f4374a772fc71588ac4f923191ef589019ab347e939209dde4436b",
         package=Package(
@@ -58,7 +58,7 @@ REGISTRY = {
         upstream=("vgg16-397923af.pth", "lpips/weights/v0.1/vgg.pth"),
     ),
     "lpips-alex": ThirdParty(
-        purpose="LPIPS figures, nearest neighbours",
+        purpose="neighbours by looks; --loss.perceptual alex",
         licence="BSD-3-Clause, BSD-2-Clause",
         sha256="69271b0f147d24c9ccdb75718851b3836ff4e389d3e5ce18edc65a886839e2c2",
         package=Package(
