@@ -64,16 +64,16 @@ def score_codes(
     B, N = codes.shape
     if prior.causal:
         everything = torch.ones_like(codes, dtype=torch.bool)
-        nats = code_costs(prior, codes, everything).double().sum(1)
-        return Score(nats.cpu(), torch.full((B, 1), N), (nats / N)[:, None].cpu())
+        nats = code_costs(prior, codes, everything).cpu().double().sum(1)
+        return Score(nats, torch.full((B, 1), N), (nats / N)[:, None])
     num_free = max(num_draws - 2, 1)
     drawn = [_masks(N, num_free, seed, first + i) for i in range(B)]
     half, n, masked = (torch.stack(part) for part in zip(*drawn, strict=True))  # (B, N), (B, P), (B, P, N)
-    sides = [code_costs(prior, codes, side.to(codes.device)).double().cpu() for side in (half, ~half)]
+    sides = [code_costs(prior, codes, side.to(codes.device)).cpu().double() for side in (half, ~half)]
     usual = sides[0] + sides[1]  # (B, N)
     differences = torch.stack(
         [
-            _mean_where(code_costs(prior, codes, mask.to(codes.device)).double().cpu() - usual, mask)
+            _mean_where(code_costs(prior, codes, mask.to(codes.device)).cpu().double() - usual, mask)
             for mask in masked.unbind(1)
         ],
         dim=1,

@@ -22,6 +22,7 @@ from unmask.images.base import combined_hash
 from unmask.images.batches import Batches
 from unmask.images.pixels import PixelSet
 from unmask.images.progress import Report
+from unmask.images.transforms import to_levels
 from unmask.likelihood import code_costs
 from unmask.memory import kept_memory
 from unmask.prior.transformer import Transformer
@@ -78,7 +79,7 @@ def decoded(codec: Autoencoder, images: Tensor) -> tuple[Tensor, Tensor]:
 def pixel_nats(codec: Autoencoder, head: ScaleHead, images: Tensor, bits: int = 8) -> Tensor:
     """(B, 3, H, W) nats of each channel of each pixel, given the codes; float64 on the CPU."""
     features, mean = decoded(codec, images)
-    return level_nats(_levels(images), mean.cpu(), head(features).cpu(), bits)
+    return level_nats(to_levels(images).cpu(), mean.cpu(), head(features).cpu(), bits)
 
 
 def scale_head(
@@ -115,9 +116,10 @@ def fit_scale(
         images = batches.at(step).to(device)
         with torch.no_grad():
             features, mean = decoded(codec, images)
+        levels, mean = to_levels(images).cpu(), mean.cpu()
         if step == 0:
-            _start_from_the_usual_error(head, _levels(images) - mean.cpu())
-        loss = level_nats(_levels(images), mean.cpu(), head(features).cpu()).mean()
+            _start_from_the_usual_error(head, levels - mean)
+        loss = level_nats(levels, mean, head(features).cpu()).mean()
         optimizer.param_groups[0]["lr"] = FIT_RATE * (1 - step / steps)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -135,14 +137,14 @@ def code_nats(prior: Transformer, codes: Tensor, first: int, *, num_draws: int, 
     code costs after those before it.
     """
     if prior.causal:
-        return code_costs(prior, codes, torch.ones_like(codes, dtype=torch.bool)).double().cpu()
+        return code_costs(prior, codes, torch.ones_like(codes, dtype=torch.bool)).cpu().double()
     B, N = codes.shape
     total, weight = torch.zeros(2, B, N, dtype=torch.float64)
     for draw in range(max(1, num_draws // 2)):
         masked = torch.stack([_mask(N, seed, first + i, draw) for i in range(B)])
         for mask in (masked, ~masked):  # with both, every code is seen as often
             share = mask / mask.sum(1, keepdim=True).clamp(min=1).double()
-            total += share * code_costs(prior, codes, mask.to(codes.device)).double().cpu()
+            total += share * code_costs(prior, codes, mask.to(codes.device)).cpu().double()
             weight += share
     by_code: Tensor = total / weight
     return by_code
@@ -175,8 +177,3 @@ def _start_from_the_usual_error(head: ScaleHead, error: Tensor) -> None:
     head.out.weight.zero_()
     usual = rearrange(error, "B C H W -> C (B H W)").square().mean(1).sqrt()
     head.usual.copy_(usual.clamp(min=0.1).log())
-
-
-def _levels(images: Tensor) -> Tensor:
-    """[0, 1] to the 256 levels of a file, on the CPU."""
-    return images.mul(WHITE).round().cpu()

@@ -223,6 +223,18 @@ def test_a_mistake_about_scores_is_one_sentence(trained, words, sentence):
     assert sentence in trained("score", "prior/best", "discs.npy", *words, code=2)
 
 
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--count", "0"], "0 pictures cannot be shown"),
+        (["--out", "copies.jpg"], "does not end in .png"),
+        (["--out", "nowhere/copies.png"], "there is no folder nowhere"),
+    ],
+)
+def test_a_mistake_about_reconstructions_is_one_sentence(trained, words, sentence):
+    assert sentence in trained("reconstruct", "codec/best", "discs.npy", *words, code=2)
+
+
 def test_a_single_picture_is_reconstructed(equipped):
     picture = Image.fromarray(np.load(equipped.folder / "discs.npy")[0])
     picture.resize((40, 20)).save(equipped.folder / "one.png")

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from unmask.cli.loading import load_model
-from unmask.errors import DataError
+from unmask.cli.pictures import check_out, write_pictures
+from unmask.errors import ConfigError, DataError
 from unmask.images.base import SUFFIXES
 from unmask.images.pictures import open_picture
 from unmask.memory import kept_memory
@@ -50,10 +51,17 @@ class Arguments:
     fid: bool = True
     """Also measure the FID, the slowest of the figures, where its weights are there."""
 
+    def check(self) -> None:
+        """Refuse what could not be done, before anything is computed."""
+        check_out(self.out)
+        if self.count < 1:
+            raise ConfigError(f"{self.count} pictures cannot be shown; 1 is the least", hint="--count 16")
+
 
 def main(argv: list[str]) -> None:
     """Reconstruct, show and measure."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask reconstruct", description=HELP)
+    arguments.check()
     from unmask.images.progress import bar
     from unmask.metrics.reconstruction import measure_reconstructions
 
@@ -65,7 +73,6 @@ def main(argv: list[str]) -> None:
             model.codec,
             pixels,
             batch=16,
-            device=model.device,
             perceptual=_perceptual(),
             inception=_inception() if arguments.fid and len(pixels) > 1 else None,
             report=report,
@@ -122,8 +129,8 @@ def _show(model: "Pipeline", pixels: "PixelSet", arguments: Arguments) -> None:
     originals = [Image.fromarray(picture) for picture in pixels.read(pixels.spread(arguments.count))]
     copies = model.reconstruct(originals)
     rows = [originals[i : i + COLUMNS] + copies[i : i + COLUMNS] for i in range(0, len(originals), COLUMNS)]
-    columns = min(COLUMNS, len(originals))
-    grid([picture for row in rows for picture in row], columns).save(arguments.out)
+    sheet = grid([picture for row in rows for picture in row], min(COLUMNS, len(originals)))
+    write_pictures([sheet], arguments.out)
     print(f"originals, and below each row its reconstructions: {arguments.out}")
 
 

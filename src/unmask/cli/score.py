@@ -193,7 +193,9 @@ def _map(
 
 def _heat(bits: "Tensor", what: str) -> list[Image.Image]:
     """(B, H, W) bits as pictures from black over red to white, all on one scale."""
+    from unmask.images.transforms import to_levels
+
     top = bits.flatten().quantile(0.995).clamp(min=1e-9).item()
     print(f"white on the map: {top:.3g} bits {what} or more")
-    levels = (bits / top).clamp(0, 1).mul(255).round().byte().numpy()
-    return [ImageOps.colorize(Image.fromarray(one), "black", "white", mid="orangered") for one in levels]
+    levels = [Image.fromarray(one) for one in to_levels(bits / top).numpy()]
+    return [ImageOps.colorize(one, "black", "white", mid="orangered") for one in levels]

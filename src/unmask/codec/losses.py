@@ -30,6 +30,7 @@ def usage(counts: Tensor) -> dict[str, float]:
 
     counts: (K,) integers.  Perplexity is e to the entropy: K when all codes are equally common.
     """
+    counts = counts.cpu()  # not every device has float64
     p = counts.double() / counts.sum().clamp(min=1)
     entropy_nats = -torch.xlogy(p, p).sum()
     return {

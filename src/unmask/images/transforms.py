@@ -114,12 +114,22 @@ def to_tensor(pixels: Pixels8) -> "Tensor":
     return levels.to(torch.float32, memory_format=torch.contiguous_format).div_(255)
 
 
+def to_levels(images: "Tensor") -> "Tensor":
+    """[0, 1] to the 256 levels that a file holds, uint8; what lies outside the range is clipped."""
+    return images.detach().float().clamp(0, 1).mul(255).round().byte()
+
+
 def to_pictures(images: "Tensor") -> list[Image.Image]:
     """(B, 3, H, W) in [0, 1] to B pictures; what lies outside the range is clipped."""
+    return [Image.fromarray(pixels) for pixels in to_pixels(images)]
+
+
+def to_pixels(images: "Tensor") -> Pixels8:
+    """(B, 3, H, W) in [0, 1] to (B, H, W, 3) uint8: ``to_tensor`` backwards."""
     from einops import rearrange
 
-    levels = images.detach().float().clamp(0, 1).mul(255).round().byte()
-    return [Image.fromarray(pixels) for pixels in rearrange(levels, "B C H W -> B H W C").cpu().numpy()]
+    pixels: Pixels8 = rearrange(to_levels(images), "B C H W -> B H W C").cpu().numpy()
+    return pixels
 
 
 def grid(pictures: Sequence[Image.Image], columns: int, gap: int = 2) -> Image.Image:

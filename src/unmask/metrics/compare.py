@@ -10,7 +10,7 @@ from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.losses import usage
 from unmask.images.pixels import PixelSet, Rows
 from unmask.images.progress import Report
-from unmask.images.transforms import Pixels8, to_tensor
+from unmask.images.transforms import Pixels8, to_pixels, to_tensor
 from unmask.memory import kept_memory
 from unmask.metrics.config import Metric
 from unmask.metrics.diversity import code_perplexity, kind_perplexity, kinds_of
@@ -80,8 +80,6 @@ def reconstructed(codec: Autoencoder, fingerprint: str, pixels: PixelSet) -> Pix
 
     @torch.no_grad()
     def read(rows: Rows) -> Pixels8:
-        images = codec.decode(codec.encode(to_tensor(pixels.read(rows)).to(device)))
-        levels: Pixels8 = images.mul(255).round().byte().permute(0, 2, 3, 1).cpu().numpy()
-        return levels
+        return to_pixels(codec.decode(codec.encode(to_tensor(pixels.read(rows)).to(device))))
 
     return PixelSet(pixels.names, np.arange(len(pixels)), read, [fingerprint, pixels.fingerprint])

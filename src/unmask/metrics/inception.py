@@ -14,6 +14,7 @@ from unmask import weights
 from unmask.codec.blocks import channels_last
 
 SIDE_PX = 299
+WIDTH = 2048  # features of a picture
 
 
 class Inception(nn.Module):

@@ -10,10 +10,13 @@ from unmask.codec.losses import usage
 from unmask.codec.perceptual import Perceptual
 from unmask.images.pixels import PixelSet
 from unmask.images.progress import Report
-from unmask.images.transforms import to_tensor
+from unmask.images.transforms import to_levels, to_tensor
 from unmask.metrics.distortion import psnr, ssim
 from unmask.metrics.fid import Moments, frechet_distance
-from unmask.metrics.inception import Inception
+from unmask.metrics.inception import WIDTH, Inception
+
+Measure = Callable[[Tensor, Tensor], Tensor]
+"""How far pictures are from their copies: two (B, 3, H, W) in [0, 1] to (B,)."""
 
 
 @torch.no_grad()
@@ -22,7 +25,6 @@ def measure_reconstructions(
     pixels: PixelSet,
     *,
     batch: int,
-    device: torch.device,
     perceptual: Perceptual | None = None,
     inception: Inception | None = None,
     share: tuple[int, int] = (0, 1),
@@ -31,40 +33,36 @@ def measure_reconstructions(
 ) -> dict[str, float]:
     """Means of L1, PSNR, SSIM and, given its network, LPIPS; codebook usage; given Inception, FID.
 
-    ``share`` is (rank, world): this process measures every world-th picture from the rank-th on; ``add_up``
-    adds a tensor up over the processes.
+    All is computed where the codec is, and networks that are elsewhere come there. ``share`` is (rank,
+    world): this process measures every world-th picture from the rank-th on, of which there may be none;
+    ``add_up`` adds a tensor up over the processes.
     """
-    sums: dict[str, Tensor] = {}
-    counts = torch.zeros(codec.codebook_size, dtype=torch.int64, device=device)
-    real, copied = Moments(), Moments()
+    device = next(codec.parameters()).device
+    measures: dict[str, Measure] = {"l1": _l1, "psnr": psnr, "ssim": ssim}
+    if perceptual:
+        measures["lpips"] = perceptual.to(device)
+    if inception:
+        inception.to(device)
+    sums = torch.zeros(len(measures), dtype=torch.float64)
+    counts = torch.zeros(codec.codebook_size, dtype=torch.int64)
+    real = copied = Moments.none(WIDTH if inception else 0)
     mine = range(share[0], len(pixels), share[1])
     for start in range(0, len(mine), batch):
         images = to_tensor(pixels.read(mine[start : start + batch])).to(device)
         codes = codec.encode(images)
         output = codec.decode(codes)
-        counts += torch.bincount(codes.flatten(), minlength=len(counts))
-        for name, value in _distances(images, output, perceptual).items():
-            sums[name] = sums.get(name, torch.zeros((), device=device)) + value.double().sum()
-        if inception is not None:
-            real.update(inception(_levels(images)))
-            copied.update(inception(_levels(output)))
+        counts += torch.bincount(codes.flatten().cpu(), minlength=len(counts))
+        distances = torch.stack([measure(images, output) for measure in measures.values()])  # (F, B)
+        sums += distances.cpu().double().sum(1)
+        if inception:
+            real += Moments.of(inception(to_levels(images)))
+            copied += Moments.of(inception(to_levels(output)))
         report(start + len(images), len(mine))
-    figures = {name: add_up(value).item() / len(pixels) for name, value in sums.items()}
-    if inception is not None:
+    figures = dict(zip(measures, (add_up(sums) / len(pixels)).tolist(), strict=True))
+    if inception:
         figures["fid"] = frechet_distance(real.total(add_up), copied.total(add_up))
     return figures | usage(add_up(counts))
 
 
-def _distances(images: Tensor, output: Tensor, perceptual: Perceptual | None) -> dict[str, Tensor]:
-    """(B,) each: how far the pictures are from their copies."""
-    distances = {
-        "l1": (images - output).abs().mean((1, 2, 3)),
-        "psnr": psnr(images, output),
-        "ssim": ssim(images, output),
-    }
-    return distances if perceptual is None else distances | {"lpips": perceptual(images, output)}
-
-
-def _levels(images: Tensor) -> Tensor:
-    """[0, 1] to the 256 levels that a file would hold."""
-    return images.mul(255).round().byte()
+def _l1(x: Tensor, y: Tensor) -> Tensor:
+    return (x - y).abs().mean((1, 2, 3))

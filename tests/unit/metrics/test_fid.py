@@ -13,16 +13,14 @@ from unmask.metrics.fid import Moments, fid, frechet_distance
 
 
 def moments_of(features: torch.Tensor, batch: int = 64) -> Moments:
-    moments = Moments()
+    moments = Moments.none(features.shape[1])
     for part in features.split(batch):
-        moments.update(part)
+        moments += Moments.of(part)
     return moments
 
 
 def gaussian(mean: torch.Tensor, covariance: torch.Tensor) -> Moments:
-    moments = Moments()
-    moments.count, moments.mean, moments.scatter = 2, mean.double(), covariance.double()
-    return moments
+    return Moments(2, mean.double(), covariance.double())
 
 
 def textbook(a: torch.Tensor, b: torch.Tensor) -> float:
@@ -50,8 +48,8 @@ def test_moments_are_numpys(rng):
 def test_batches_and_shares_do_not_matter(rng, batch):
     features = 1000 + torch.randn(100, 5, generator=rng)  # far from 0, where a sum of squares would fail
     whole, merged = moments_of(features, batch=100), moments_of(features[:30], batch)
-    merged.merge(moments_of(features[30:], batch))
-    merged.merge(Moments())
+    merged += moments_of(features[30:], batch)
+    merged += Moments.none(5)
     assert torch.allclose(merged.mean, whole.mean, rtol=1e-12)
     assert torch.allclose(merged.covariance(), whole.covariance(), rtol=1e-9, atol=1e-10)
 
@@ -121,7 +119,7 @@ def test_one_picture_has_no_fid():
 
 def test_fewer_than_two_pictures_are_refused_in_a_sentence():
     one = moments_of(torch.zeros(1, 3))
-    for few, count in ((one, 1), (Moments(), 0)):
+    for few, count in ((one, 1), (Moments.none(3), 0)):
         with pytest.raises(DataError, match=f"2 pictures or more, and there are {count}"):
             frechet_distance(few, moments_of(torch.eye(3)))
 
@@ -131,4 +129,4 @@ def test_features_that_are_no_numbers_are_refused_in_a_sentence(bad):
     features = torch.zeros(5, 3)
     features[2, 1] = bad
     with pytest.raises(DataError, match="1 of 5 pictures have features that are not finite numbers"):
-        Moments().update(features)
+        Moments.of(features)
