@@ -4,5 +4,5 @@
     python -m benchmarks images ...   some of them
 
 A benchmark is a module here with a ``main()``; it times contestants with ``measure.interleave`` and reports
-them with ``measure.rows``, one row for each, to stdout and to ``results.jsonl``.
+them with ``measure.row``, one row for each, to stdout and to ``results.jsonl``.
 """

@@ -77,7 +77,8 @@ class Ours:
         self.codec = Autoencoder(CodecConfig(), generator(0)).eval()
         self.images = torch.rand(1, 3, SIZE, SIZE, generator=generator(1))
         self.codes = torch.randint(1024, (1, 16, 16), generator=generator(2))
-        ExitStack().enter_context(kept_memory())  # as training, encoding and measuring do
+        self.memory = ExitStack()  # one that nobody holds is closed at once
+        self.memory.enter_context(kept_memory())  # as training, encoding and measuring do
 
     def training_step(self) -> None:
         self.task.step(0)

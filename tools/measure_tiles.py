@@ -30,6 +30,7 @@ def main(model: str, data: str) -> None:
     codec, pixels = pipeline.codec, pipeline.open(data, "validation")
     rows = np.split(pixels.read(pixels.spread(EDGE**2)), EDGE)
     mosaic = to_tensor(np.concatenate([np.concatenate(list(row), axis=1) for row in rows])[None])
+    mosaic = mosaic.to(pipeline.device)
     codes = codec.encode(mosaic)
     whole = decode(codec, codes).clamp(0, 1)
     tiled = decode_tiles(partial(decode, codec), codes, codec.config.factor).clamp(0, 1)
