@@ -16,7 +16,7 @@ many() {
     fi
 }
 
-# train STAGE RUN WORDS...: train into a run, go on with one that was stopped, leave a finished one alone.
+# train STAGE RUN WORDS...: train into a run, continue one that was stopped, leave a finished one alone.
 train() {
     local stage=$1 run=$2
     shift 2

@@ -8,7 +8,7 @@
 #
 # On one GPU these are the paper's settings. On several every GPU has the paper's batch, and steps and learning
 # rates change as said below; that has not been tried. Time, memory, data: recipes/README.md.
-# Say it again after a stop, and it goes on.
+# After a stop, run the same command again to continue.
 source "$(dirname "$0")/common.sh"
 name=$1
 data=$2

@@ -4,7 +4,7 @@
 #   recipes/results.sh MODEL [DATA]          DATA is emoji unless named
 #   COUNT=5000 recipes/results.sh MODEL      samples for each temperature, 3000 unless said
 #
-# Say it again after a stop: samples and features that are there are not computed again.
+# After a stop, run the same command again to continue: samples and features that are there are kept.
 set -euo pipefail
 
 model=$1
