@@ -53,6 +53,8 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
+    except UnicodeError as error:
+        raise ConfigError(f"{host!r} is no name of a host", hint="leave it out:  unmask studio") from error
     except OSError as error:
         raise ConfigError(
             f"the Studio cannot listen at {host}, port {port}: {error.strerror}",

@@ -5,14 +5,15 @@ they can even read the answers. So a request has to name this server as its host
 comes from elsewhere.
 """
 
+import hashlib
 import ipaddress
 import re
 import secrets
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -20,7 +21,7 @@ from unmask.errors import ConfigError
 from unmask.studio.limits import MAX_UPLOAD_BYTES
 from unmask.studio.page import FILES
 
-COOKIE = "unmask-token"
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 OPEN_PATHS = ("/healthz", "/static/")  # what anyone may see: that it lives, and files that everybody has
 HEADERS = {
     "Cache-Control": "no-cache",  # a new version is seen at once; an unchanged file is not sent again
@@ -37,7 +38,7 @@ HEADERS = {
 class Access:
     """Who may ask. On loopback, everyone on this machine; elsewhere, who knows the token."""
 
-    hosts: frozenset[str] | None = frozenset({"localhost", "127.0.0.1", "::1"})
+    hosts: frozenset[str] | None = LOOPBACK
     """Names under which the server may be addressed. None: any, which wants a token."""
     token: str | None = None
 
@@ -49,7 +50,7 @@ class Access:
                 "a token is made of letters, digits and - _ . ~", hint="leave it out to get one"
             )
         if is_loopback(host):
-            return cls(token=token)
+            return cls(hosts=LOOPBACK | {host}, token=token)
         return cls(hosts=None, token=token or secrets.token_urlsafe(16))
 
 
@@ -100,9 +101,10 @@ class Guard:
             return None
         if path == "/" and _equal(token, _from_query(scope)):
             answer = RedirectResponse("/", 303)
-            answer.set_cookie(COOKIE, token, httponly=True, samesite="strict", max_age=30 * 86_400)
+            name, seal = cookie_name(headers), cookie_value(token)
+            answer.set_cookie(name, seal, httponly=True, samesite="strict", max_age=30 * 86_400)
             return answer
-        if _equal(token, _from_headers(headers)):
+        if _equal(token, _bearer(headers)) or _equal(cookie_value(token), _cookie(headers)):
             return None
         if path == "/":
             return FileResponse(FILES / "token.html", 401)
@@ -144,15 +146,24 @@ def _from_query(scope: Scope) -> str:
     return parse_qs(query.decode("latin-1")).get("token", [""])[0]
 
 
-def _from_headers(headers: Headers) -> str:
+def _bearer(headers: Headers) -> str:
     scheme, _, token = headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer":
-        return token.strip()
-    try:
-        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    except CookieError:
-        return ""
-    return "" if cookie is None else str(cookie.value)
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def _cookie(headers: Headers) -> str:
+    return cookie_parser(headers.get("cookie", "")).get(cookie_name(headers), "")
+
+
+def cookie_name(headers: Headers) -> str:
+    """Of its own for every port: a browser has one set of cookies for all servers of a machine."""
+    port = re.search(r":([0-9]+)$", headers.get("host", ""))
+    return f"unmask-{port[1] if port else 80}"
+
+
+def cookie_value(token: str) -> str:
+    """What tells that a browser knew the token, but not the token: a browser shows it to those servers, too."""
+    return hashlib.sha256(f"unmask studio {token}".encode()).hexdigest()
 
 
 def _equal(token: str, given: str) -> bool:

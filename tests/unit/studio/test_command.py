@@ -30,6 +30,7 @@ def test_a_port_that_is_taken_is_said_at_once(capsys, monkeypatch):
         ("--port=99999", "port 99999 is none"),
         ("--port=-1", "port -1 is none"),
         ("--host=no.such.host.invalid", "cannot listen at"),
+        ("--host=a..b", "'a..b' is no name of a host"),
     ],
 )
 def test_an_address_that_is_none_is_refused(capsys, word, sentence):

@@ -4,7 +4,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from unmask.errors import ConfigError
-from unmask.studio.guard import COOKIE, Access, Guard, is_loopback
+from unmask.studio.guard import Access, Guard, cookie_value, is_loopback
 from unmask.studio.limits import MAX_UPLOAD_BYTES
 from unmask.studio.server import create_app
 
@@ -28,6 +28,10 @@ class TestOnLoopback:
     )
     def test_its_own_names_are_answered(self, client, host):
         assert client.get("/api/v1/model", headers={"Host": host}).status_code == 200
+
+    def test_the_name_that_it_was_given_is_one_of_them(self, model):
+        with visit(model, Access.at("127.0.0.2", None), "127.0.0.2:8000") as client:
+            assert client.get("/api/v1/model").status_code == 200
 
     @pytest.mark.parametrize(
         "host", ["evil.example", "localhost.evil.example", "127.0.0.1.nip.io", "", "[", "10.0.0.1"]
@@ -92,8 +96,9 @@ class TestElsewhere:
 
     @pytest.mark.parametrize(
         "headers",
-        [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic x"}, {"Cookie": f"{COOKIE}=wrong"},
-         {"Cookie": "=;;,\x7f"}, {"Authorization": "Bearer"}],
+        [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic x"}, {"Authorization": "Bearer"},
+         {"Authorization": f"Bearer {cookie_value(TOKEN)}"}, {"Cookie": "=;;,\x7f"},
+         {"Cookie": "unmask-8000=wrong"}, {"Cookie": f"unmask-8000={TOKEN}"}],
     )  # fmt: skip
     def test_without_the_token_there_is_nothing(self, closed, headers):
         for path in ("/api/v1/model", "/metrics", "/api", "/api/v1/openapi.json"):
@@ -112,7 +117,18 @@ class TestElsewhere:
         entered = closed.get("/", params={"token": TOKEN}, follow_redirects=False)
         assert (entered.status_code, entered.headers["location"]) == (303, "/")
         assert {"HttpOnly", "SameSite=strict"} <= set(entered.headers["set-cookie"].split("; "))
+        assert TOKEN not in entered.headers["set-cookie"]  # other servers of the machine see it, too
         assert closed.get("/api/v1/model").status_code == 200
+
+    def test_cookies_of_others_are_no_hindrance(self, closed):
+        """Servers at other ports of a machine share its cookies, those of other Studios included."""
+        others = f"{{odd}}=1; =; a,b; unmask-9000=theirs; unmask-8000={cookie_value(TOKEN)}"
+        assert closed.get("/api/v1/model", headers={"Cookie": others}).status_code == 200
+
+    @pytest.mark.parametrize("host", ["studio.example", "[fe80::1]", "[fe80::1]:8000", "studio.example:x"])
+    def test_a_browser_may_call_it_what_it_likes(self, closed, host):
+        answer = closed.get("/", params={"token": TOKEN}, headers={"Host": host}, follow_redirects=False)
+        assert answer.status_code == 303
 
     @pytest.mark.parametrize("token", ["", "two words", "ünlikely", "a;b", "a\n"])
     def test_a_token_that_would_not_survive_an_address_is_refused(self, token):
