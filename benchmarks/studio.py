@@ -17,12 +17,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import uvicorn
 from fastapi import FastAPI
 
 from benchmarks.measure import note
 from unmask.pipeline import load
-from unmask.studio.server import create_app
+from unmask.studio.server import Server, create_app
 
 CLIENTS, SECONDS, SETTLE = 50, 60.0, 10.0
 REQUEST = {"count": 1, "steps": 4}
@@ -61,7 +60,7 @@ def main() -> None:
 def serving(app: FastAPI) -> Iterator[str]:
     """The address at which an application is served, by the server that the command uses."""
     with socket.create_server(("127.0.0.1", 0)) as door:
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+        server = Server(app)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
         thread.start()
         while not server.started:

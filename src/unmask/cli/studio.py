@@ -63,12 +63,11 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _serve(arguments: Arguments, door: socket.socket) -> None:
-    import uvicorn
     from rich.console import Console
 
     from unmask.pipeline import load
     from unmask.studio.guard import Access
-    from unmask.studio.server import create_app
+    from unmask.studio.server import Server, create_app
     from unmask.studio.tasks import warm_up
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -79,8 +78,7 @@ def _serve(arguments: Arguments, door: socket.socket) -> None:
         warm_up(model)
     print(f"Unmask Studio: {address(arguments.host, door.getsockname()[1], access.token)}", flush=True)
     console.print("stop it with Ctrl-C")
-    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1, limit_concurrency=512)
-    uvicorn.Server(config).run(sockets=[door])
+    Server(app).run(sockets=[door])
 
 
 def address(host: str, port: int, token: str | None) -> str:

@@ -162,7 +162,7 @@ def cookie_name(headers: Headers) -> str:
 
 
 def cookie_value(token: str) -> str:
-    """What tells that a browser knew the token, but not the token: a browser shows it to those servers, too."""
+    """What tells that a browser knew the token, not the token itself: those servers are shown it, too."""
     return hashlib.sha256(f"unmask studio {token}".encode()).hexdigest()
 
 

@@ -1,10 +1,12 @@
 """The application: a model behind a versioned JSON API, and the page that uses it."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -49,6 +51,7 @@ def create_app(
         redoc_url=None,
         lifespan=lifespan,
     )
+    app.state.jobs = jobs
     app.include_router(api(Studio(model, name, jobs)), prefix="/api/v1")
     app.include_router(health(jobs))
     serve_page(app)
@@ -58,6 +61,21 @@ def create_app(
     app.exception_handler(BusyError)(_busy)
     app.exception_handler(HTTPException)(_refused)
     return app
+
+
+class Server(uvicorn.Server):
+    """What serves an application of ``create_app``. Jobs end first: their streams then end by themselves."""
+
+    def __init__(self, app: FastAPI) -> None:
+        super().__init__(
+            uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1, limit_concurrency=512)
+        )
+        self._jobs: Jobs = app.state.jobs
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Tell whoever watches a job that it was stopped, and close the connections."""
+        await asyncio.to_thread(self._jobs.close)
+        await super().shutdown(sockets)
 
 
 async def _sweep(jobs: Jobs) -> None:

@@ -1,6 +1,7 @@
 """Fifty clients at once, some of whom walk away: the only refusal is "busy", and nothing piles up."""
 
 import asyncio
+import json
 import time
 
 import requests
@@ -48,3 +49,16 @@ def test_a_closed_tab_ends_its_job_and_makes_room_for_the_next(model, folder, se
             time.sleep(0.02)
         ended = requests.get(f"{address}/metrics", timeout=60).text
     assert 'unmask_jobs_ended_total{kind="canvas",state="cancelled"} 1' in ended
+
+
+def test_whoever_watches_a_job_is_told_that_the_studio_was_closed(model, folder, serve, capsys):
+    with serve(create_app(model, str(folder))) as address:
+        long = requests.post(
+            f"{address}/api/v1/canvas", json={"width": 256, "height": 256}, timeout=60
+        ).json()
+        stream = requests.get(f"{address}/api/v1/jobs/{long['id']}/events", stream=True, timeout=60)
+        reading = stream.iter_content(None)
+        next(reading)
+    last = json.loads(b"".join(reading).decode().rstrip().rpartition("data: ")[2])
+    assert (last["state"], last["error"]) == ("cancelled", "the Studio was closed")
+    assert capsys.readouterr().err == ""
