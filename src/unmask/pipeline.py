@@ -53,7 +53,7 @@ from unmask.sampling.fill import Denoiser
 from unmask.sampling.inpaint import Box, Patch, cut, frame, refill, selection
 from unmask.sampling.sample import sample_codes
 from unmask.sampling.start import RememberedStart
-from unmask.training.engine import best_device
+from unmask.training.engine import find_device
 
 BATCH = 16  # pictures in memory at once
 OnStep = Callable[[Tensor], None]
@@ -75,8 +75,8 @@ def load(model: str | Path, device: str = "auto", backend: Backend = "torch") ->
 
     An ONNX back-end computes the prior's passes by onnxruntime, on the CPU wherever the rest runs.
     """
-    device = best_device() if device == "auto" else device
-    return Pipeline(open_model(model), torch.device(device), backend)
+    place = torch.device(find_device(device))
+    return Pipeline(open_model(model), place, backend)
 
 
 class Pipeline:

@@ -59,7 +59,7 @@ def folder(trained, tmp_path_factory):
         shutil.copytree(trained.folder / name, shell.folder / name) if "/" in name else shutil.copy(
             trained.folder / name, shell.folder
         )
-    said = shell("demo", "prior/best", "discs.npy", "--no-train")
+    said = shell("demo", "prior/best", "discs.npy", "--no-train", "--device", "cpu")
     assert re.search(r"^the page of all this, .+ s: demo/index.html$", said, re.M)
     for number, chapter in enumerate(CHAPTERS[:-1], start=1):
         assert f"{number}/{len(CHAPTERS) - 1}  {chapter.title}" in said
@@ -183,3 +183,11 @@ def test_a_model_that_is_not_there_is_found_out_first(shell, tmp_path):
     said = shell("demo", "nowhere/best", code=2)
     assert "nowhere/best" in said
     assert not (tmp_path / "demo").exists()
+
+
+@pytest.mark.parametrize(("model", "sentence"), [("codec", "has no prior"), ("twin", "is autoregressive")])
+def test_a_model_that_will_not_do_leaves_the_earlier_tour_alone(trained, tmp_path, model, sentence):
+    (tmp_path / "tour.json").write_text("{}")
+    (tmp_path / "index.html").write_text("the earlier tour")
+    assert sentence in trained("demo", f"{model}/best", "discs.npy", "--out", tmp_path, code=2)
+    assert (tmp_path / "index.html").read_text() == "the earlier tour"

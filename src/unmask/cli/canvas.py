@@ -12,6 +12,7 @@ from unmask.cli.pictures import check_out, counting, write_pictures
 from unmask.errors import ConfigError
 from unmask.graphs.config import Backend
 from unmask.sampling.config import Order
+from unmask.training.config import Device
 
 HELP = """Draw a picture larger than those that the model was trained on.
 
@@ -42,6 +43,8 @@ class Arguments:
     windows: int | None = None
     """About so many windows a pass, at random. None: all that matter."""
     seed: int = 0
+    device: Device = "auto"
+    """Where to compute. auto: a GPU if there is one."""
     backend: Backend = "torch"
     """What computes the prior. onnx, onnx-int8: onnxruntime on the CPU (docs/models.md)."""
 
@@ -53,7 +56,7 @@ def main(argv: list[str]) -> None:
     check_out(arguments.out)
     from unmask.images.progress import bar
 
-    model = load_model(arguments.model, backend=arguments.backend)
+    model = load_model(arguments.model, arguments.device, arguments.backend)
     with bar("drawing") as report:
         picture = model.canvas(
             size,

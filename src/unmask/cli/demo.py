@@ -7,6 +7,8 @@ from typing import Annotated
 
 import tyro
 
+from unmask.training.config import Device
+
 HELP = """See what Unmask does: its commands at work on the built-in model and pictures, on one page.
 
   unmask demo                                     the page is demo/index.html
@@ -27,14 +29,18 @@ class Arguments:
     """Folder for the page and all pictures; those of an earlier tour are replaced."""
     train: bool = True
     """End with the training of a tiny model, which takes a minute."""
+    device: Device = "auto"
+    """Where to compute. auto: a GPU if there is one."""
 
 
 def main(argv: list[str]) -> None:
     """Take the tour."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask demo", description=HELP)
     from unmask.tour.guide import take_tour
+    from unmask.tour.story import Tour
 
-    take_tour(arguments.model, arguments.data, arguments.out, run_command, train=arguments.train)
+    tour = Tour(arguments.model, arguments.data, arguments.out, run_command, arguments.device)
+    take_tour(tour, train=arguments.train)
 
 
 def run_command(argv: list[str]) -> None:

@@ -14,6 +14,7 @@ from unmask.errors import ConfigError, DataError
 from unmask.graphs.config import Backend
 from unmask.metrics.config import FIGURES, Metric
 from unmask.sampling.config import SamplingConfig
+from unmask.training.config import Device
 
 if TYPE_CHECKING:
     from unmask.cli.results import Row
@@ -77,7 +78,8 @@ class Arguments:
     """Folder for samples, table and plot."""
     batch: int = 16
     """Pictures drawn at a time."""
-    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    device: Device = "auto"
+    """Where to compute. auto: a GPU if there is one."""
     backend: Backend = "torch"
     """What computes the prior. onnx, onnx-int8: onnxruntime on the CPU (docs/models.md)."""
 

@@ -10,6 +10,7 @@ from unmask.cli.loading import load_model
 from unmask.cli.pictures import Drawing, check_out, counting, write_pictures
 from unmask.graphs.config import Backend
 from unmask.images.pictures import open_picture
+from unmask.training.config import Device
 
 HELP = """Make a picture larger: the model draws what could lie beyond its edges.
 
@@ -38,6 +39,8 @@ class Arguments:
     """Pixels to add below."""
     out: Path = Path("extended.png")
     """A PNG; several versions are numbered: extended-1.png and so on."""
+    device: Device = "auto"
+    """Where to compute. auto: a GPU if there is one."""
     backend: Backend = "torch"
     """What computes the prior. onnx, onnx-int8: onnxruntime on the CPU (docs/models.md)."""
     drawing: tyro.conf.OmitArgPrefixes[Drawing] = field(default_factory=Drawing)
@@ -50,7 +53,7 @@ def main(argv: list[str]) -> None:
     image = open_picture(arguments.image)
     from unmask.images.progress import bar
 
-    model = load_model(arguments.model, backend=arguments.backend)
+    model = load_model(arguments.model, arguments.device, arguments.backend)
     with bar("drawing") as report:
         pictures = model.extend(
             image,

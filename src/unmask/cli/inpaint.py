@@ -12,6 +12,7 @@ from unmask.cli.pictures import Drawing, check_out, counting, write_pictures
 from unmask.errors import ConfigError
 from unmask.graphs.config import Backend
 from unmask.images.pictures import open_picture
+from unmask.training.config import Device
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -42,6 +43,8 @@ class Arguments:
     """What to replace: a picture of the same size, white there."""
     out: Path = Path("inpainted.png")
     """A PNG; several versions are numbered: inpainted-1.png and so on."""
+    device: Device = "auto"
+    """Where to compute. auto: a GPU if there is one."""
     backend: Backend = "torch"
     """What computes the prior. onnx, onnx-int8: onnxruntime on the CPU (docs/models.md)."""
     drawing: tyro.conf.OmitArgPrefixes[Drawing] = field(default_factory=Drawing)
@@ -54,7 +57,7 @@ def main(argv: list[str]) -> None:
     mask, image = _mask(arguments), open_picture(arguments.image)
     from unmask.images.progress import bar
 
-    model = load_model(arguments.model, backend=arguments.backend)
+    model = load_model(arguments.model, arguments.device, arguments.backend)
     with bar("drawing") as report:
         pictures = model.inpaint(
             image,

@@ -18,6 +18,7 @@ from unmask.errors import ConfigError, DataError
 from unmask.files import write_bytes
 from unmask.metrics.config import Space
 from unmask.sampling.config import SamplingConfig
+from unmask.training.config import Device
 
 if TYPE_CHECKING:
     from unmask.metrics.neighbours import Memorisation, Neighbour, Neighbourhood
@@ -57,6 +58,8 @@ class Arguments:
     """File of the picture, a PNG: each sample left, its neighbours right of it, distances below them."""
     csv: Path | None = None
     """A file for all distances."""
+    device: Device = "auto"
+    """Where to compute. auto: a GPU if there is one."""
     sampling: Annotated[SamplingConfig, tyro.conf.arg(name="")] = field(default_factory=SamplingConfig)
 
     def check(self) -> None:
@@ -73,7 +76,7 @@ def main(argv: list[str]) -> None:
     from unmask.images.progress import bar
     from unmask.metrics.neighbours import Neighbourhood, memorisation
 
-    model = load_model(arguments.model)
+    model = load_model(arguments.model, arguments.device)
     train, held_out = (model.open(arguments.data, side) for side in ("train", "validation"))
     with bar(f"looking at {arguments.data}") as report:
         place = Neighbourhood(train, arguments.by, device=model.device, report=report)
@@ -124,7 +127,7 @@ def _sheet(
     draw = ImageDraw.Draw(sheet)
     for row, (sample, neighbours) in enumerate(zip(samples, found, strict=True)):
         top = row * (step + CAPTION_PX)
-        sheet.paste(sample.convert("RGB").resize((side, side), Image.Resampling.NEAREST), (0, top))
+        sheet.paste(sample.resize((side, side), Image.Resampling.NEAREST), (0, top))
         for column, one in enumerate(neighbours, start=1):
             left = column * step + GAP_PX
             picture = place.picture(one.index).resize((side, side), Image.Resampling.NEAREST)

@@ -15,6 +15,7 @@ from unmask.errors import ConfigError, DataError
 from unmask.images.base import SUFFIXES
 from unmask.images.pictures import open_picture
 from unmask.memory import kept_memory
+from unmask.training.config import Device
 
 if TYPE_CHECKING:
     from unmask.codec.perceptual import Perceptual
@@ -50,6 +51,8 @@ class Arguments:
     """File of the picture, a PNG."""
     fid: bool = True
     """Also measure the FID, the slowest of the figures, where its weights are there."""
+    device: Device = "auto"
+    """Where to compute. auto: a GPU if there is one."""
 
     def check(self) -> None:
         """Refuse what could not be done, before anything is computed."""
@@ -65,7 +68,7 @@ def main(argv: list[str]) -> None:
     from unmask.images.progress import bar
     from unmask.metrics.reconstruction import measure_reconstructions
 
-    model = load_model(arguments.model)
+    model = load_model(arguments.model, arguments.device)
     pixels = _pixels(model, arguments)
     _show(model, pixels, arguments)
     with bar("measuring") as report, kept_memory():

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from PIL import Image
@@ -17,6 +17,7 @@ from unmask.files import shortage, sweep, write_bytes, write_json
 from unmask.graphs.config import Backend
 from unmask.images.pictures import open_picture
 from unmask.sampling.config import SamplingConfig
+from unmask.training.config import Device, EngineConfig
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -59,7 +60,8 @@ class Arguments:
     """A file for an animation of how the first 16 come about."""
     batch: int = 16
     """Pictures drawn at a time."""
-    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    device: Device = "auto"
+    """Where to compute. auto: a GPU if there is one."""
     backend: Backend = "torch"
     """What computes the prior. onnx, onnx-int8: onnxruntime on the CPU (docs/models.md)."""
     sampling: Annotated[SamplingConfig, tyro.conf.arg(name="")] = field(default_factory=SamplingConfig)
@@ -80,7 +82,6 @@ def main(argv: list[str]) -> None:
     arguments = tyro.cli(Arguments, args=argv, prog="unmask sample", description=HELP)
     arguments.check()
     from unmask.images.progress import bar
-    from unmask.training.config import EngineConfig
     from unmask.training.engine import Engine
 
     engine = Engine(EngineConfig(device=arguments.device))

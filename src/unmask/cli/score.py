@@ -15,6 +15,7 @@ from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, write_pictures
 from unmask.errors import ConfigError, DataError
 from unmask.files import write_bytes
+from unmask.training.config import Device
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -65,6 +66,8 @@ class Arguments:
     """A file for the bits of each picture."""
     map: Path | None = None
     """A file for a picture of where the bits are, a PNG."""
+    device: Device = "auto"
+    """Where to compute. auto: a GPU if there is one."""
 
     def check(self) -> None:
         """Refuse what could not be done, before anything is computed."""
@@ -83,7 +86,7 @@ def main(argv: list[str]) -> None:
     arguments.check()
     from unmask.images.progress import bar
 
-    model = load_model(arguments.model)
+    model = load_model(arguments.model, arguments.device)
     pixels = model.open(arguments.data, None if arguments.split == "all" else arguments.split)
     head = _fitted(model, arguments) if arguments.pixels else None
     with bar("scoring codes") as report:

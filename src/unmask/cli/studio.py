@@ -8,6 +8,7 @@ from typing import Annotated
 import tyro
 
 from unmask.errors import ConfigError
+from unmask.training.config import Device
 
 HELP = """Open a page on which the model draws, edits, extends and inspects pictures.
 
@@ -30,6 +31,8 @@ class Arguments:
     """Address to listen at; unless it is this machine's own loopback, everybody has to know the token."""
     token: str | None = None
     """What a visitor has to know. None: on loopback nothing, elsewhere one is made up and shown."""
+    device: Device = "auto"
+    """Where to compute. auto: a GPU if there is one."""
 
 
 def main(argv: list[str]) -> None:
@@ -73,7 +76,7 @@ def _serve(arguments: Arguments, door: socket.socket) -> None:
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     with console.status("opening the model"):
         access = Access.at(arguments.host, arguments.token)
-        model = load(arguments.model)
+        model = load(arguments.model, arguments.device)
         app = create_app(model, arguments.model, access=access)
         warm_up(model)
     print(f"Unmask Studio: {address(arguments.host, door.getsockname()[1], access.token)}", flush=True)

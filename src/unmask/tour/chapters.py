@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from PIL import Image, ImageDraw
 
 from unmask.tour.bits import bits_of_pictures
-from unmask.tour.story import Chapter, Figure, Picture, Tour, keep, quoted
+from unmask.tour.story import STEPS, Chapter, Figure, Picture, Tour, keep, quoted
 from unmask.tour.training import train_tiny
 
 # Counts are chosen so that the whole tour takes under three minutes on two cores.
 COUNT = 9
-STEPS = (256, 50, 16)
 TEMPERATURES = (0.6, 0.8, 1.0, 1.2)
 
 
@@ -30,7 +29,7 @@ def samples(tour: Tour) -> list[Figure]:
     """The same seed in many steps, in some, in few."""
     pictures, commands, lines = [], [], []
     for steps in STEPS:
-        folder = tour.out / "samples" / f"{steps}-steps"
+        folder = tour.drawn_in(steps)
         sheet = folder.with_suffix(".png")
         words = ("--count", COUNT, "--steps", steps, "--out", folder, "--grid", sheet)
         done = tour.unmask("sample", tour.model, *words)
@@ -134,7 +133,7 @@ def canvas(tour: Tour) -> list[Figure]:
 
 
 def neighbours(tour: Tour) -> list[Figure]:
-    """The samples of 256 steps beside the training pictures nearest to them."""
+    """The samples of the most steps beside the training pictures nearest to them."""
     out = tour.out / "neighbours" / "nearest.png"
     words = ("--pictures", tour.samples, "--by", "pixels", "--count", 8, "--out", out)
     done = tour.unmask("neighbours", tour.model, tour.data, *words)
@@ -221,7 +220,7 @@ CHAPTERS: Sequence[Chapter] = (
     Chapter(
         title="Are they copies?",
         folder="neighbours",
-        text="Every sample of 256 steps beside the training pictures nearest to it, measured pixel by pixel "
+        text=f"Every sample of {STEPS[0]} steps beside the training pictures nearest to it, pixel by pixel "
         "(`--by lpips` measures as eyes do, once `unmask weights get lpips-alex` has fetched a network). A "
         "model that copies would be much nearer to the training pictures than held-out ones are.",
         make=neighbours,

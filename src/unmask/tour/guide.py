@@ -9,16 +9,15 @@ from unmask.errors import DataError
 from unmask.files import remove_folder, write_bytes, write_json
 from unmask.tour.chapters import CHAPTERS
 from unmask.tour.page import Told, duration, page
-from unmask.tour.story import Chapter, Command, Tour
+from unmask.tour.story import Chapter, Tour
 
 STAMP, PAGE = "tour.json", "index.html"
 
 
-def take_tour(model: str, data: str, out: Path, command: Command, *, train: bool = True) -> Path:
+def take_tour(tour: Tour, *, train: bool = True) -> Path:
     """Type the commands of every chapter and write what came of them; return the page."""
-    chapters = CHAPTERS if train else CHAPTERS[:-1]
-    tour = Tour(model, data, out, command)
-    tour.held_out  # noqa: B018  a model or data that cannot be used are found out first
+    tour.check()
+    chapters, out = CHAPTERS if train else CHAPTERS[:-1], tour.out
     make_room(out, chapters)
     told = [_tell(tour, chapter, f"{n}/{len(chapters)}") for n, chapter in enumerate(chapters, start=1)]
     write_bytes(out / PAGE, page(tour, told).encode())

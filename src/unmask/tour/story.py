@@ -13,9 +13,11 @@ from pathlib import Path
 from PIL import Image
 from rich.console import Console
 
-from unmask.errors import DataError
+from unmask.errors import ConfigError, DataError
 from unmask.images.pixels import PixelSet
 from unmask.pipeline import Pipeline, load
+
+STEPS = (256, 50, 16)  # that new pictures are drawn in
 
 Command = Callable[[list[str]], None]
 """Runs what stands after ``unmask`` on a command line."""
@@ -73,36 +75,49 @@ class Chapter:
 class Tour:
     """One model shown on one set of pictures, into a folder."""
 
-    def __init__(self, model: str, data: str, out: Path, command: Command) -> None:
-        self.model, self.data, self.out = model, data, out
+    def __init__(self, model: str, data: str, out: Path, command: Command, device: str = "auto") -> None:
+        self.model, self.data, self.out, self.device = model, data, out, device
         self._command = command
+        self._options = () if device == "auto" else ("--device", device)
         self._console = Console(highlight=False, soft_wrap=True, markup=False)
 
     @cached_property
     def pipeline(self) -> Pipeline:
         """The model, from Python."""
-        return load(self.model)
+        return load(self.model, self.device)
 
     @cached_property
     def held_out(self) -> PixelSet:
         """The pictures that the model has not been trained on."""
-        pixels = self.pipeline.open(self.data, "validation")
-        if not len(pixels):
+        return self.pipeline.open(self.data, "validation")
+
+    def check(self) -> None:
+        """Refuse a model or pictures that the chapters could not show, before anything is touched."""
+        if self.pipeline.prior.causal:
+            raise ConfigError(
+                f"the prior of {self.model} is autoregressive: it cannot do what most of the tour shows",
+                hint="take the built-in model:  unmask demo",
+            )
+        if not len(self.held_out):
             raise DataError(f"{self.data} holds no picture out for the tour to show", hint="unmask demo")
-        return pixels
+
+    def drawn_in(self, steps: int) -> Path:
+        """The folder of the pictures drawn in so many steps."""
+        return self.out / "samples" / f"{steps}-steps"
 
     @property
     def samples(self) -> Path:
-        """The folder of the pictures drawn in the most steps, which other chapters look at again."""
-        return self.out / "samples" / "256-steps"
+        """Those drawn in the most steps, which other chapters look at again."""
+        return self.drawn_in(STEPS[0])
 
     @property
     def python(self) -> str:
         """The lines that every Python line of the tour goes on from."""
+        device = "" if self.device == "auto" else f", {quoted(self.device)}"
         return (
             "from PIL import Image\n"
             "import unmask\n\n"
-            f"model = unmask.load({quoted(self.model)})\n"
+            f"model = unmask.load({quoted(self.model)}{device})\n"
             f'held_out = model.open({quoted(self.data)}, "validation")'
         )
 
@@ -112,7 +127,7 @@ class Tour:
 
     def unmask(self, *words: object) -> Typed:
         """Type a command: show it, run it, show and keep what it prints."""
-        argv = [str(word) for word in words]
+        argv = [str(word) for word in (*words, *self._options)]
         line = shlex.join(["unmask", *argv])
         self.say(f"$ {line}", "cyan")
         said, start = io.StringIO(), time.perf_counter()

@@ -24,12 +24,12 @@ def train_tiny(tour: Tour, steps: int = STEPS) -> list[Figure]:
         Figure(
             pictures=[_chart(codec, "l1", "error of a pixel, L1"), *_looks(codec, "reconstructions")],
             commands=[first],
-            python=_python("codec", [tour.data], codec, steps),
+            python=_python(tour, "codec", [tour.data], codec, steps),
         ),
         Figure(
             pictures=[_chart(prior, "bits", "bits per code"), *_looks(prior, "samples")],
             commands=[second],
-            python=_python("prior", [str(codec / "best"), tour.data], prior, steps),
+            python=_python(tour, "prior", [str(codec / "best"), tour.data], prior, steps),
         ),
     ]
 
@@ -66,14 +66,16 @@ def _looks(run: Path, name: str) -> list[Picture]:
     ]
 
 
-def _python(stage: str, inputs: list[str], out: Path, steps: int) -> str:
-    loop = json.dumps({"steps": steps, "validate_every": steps // LOOKS})
+def _python(tour: Tour, stage: str, inputs: list[str], out: Path, steps: int) -> str:
+    changes: dict[str, object] = {"loop": {"steps": steps, "validate_every": steps // LOOKS}}
+    if tour.device != "auto":
+        changes["engine"] = {"device": tour.device}
     arguments = ", ".join(["settings", *map(quoted, inputs), f"Path({quoted(out)})"])
     return (
         "from pathlib import Path\n"
         "from unmask.config import merge\n"
         f"from unmask.presets import {stage}_preset\n"
         f"from unmask.stages import train_{stage}\n\n"
-        f'settings = merge({stage}_preset("tiny"), {{"loop": {loop}}})\n'
+        f'settings = merge({stage}_preset("tiny"), {json.dumps(changes)})\n'
         f"train_{stage}({arguments})"
     )

@@ -7,6 +7,9 @@ from tyro.conf import arg
 
 from unmask.errors import ConfigError
 
+Device = Literal["auto", "cpu", "cuda", "mps"]
+"""auto: a GPU if there is one."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class OptimConfig:
@@ -66,7 +69,7 @@ class LoopConfig:
 class EngineConfig:
     """Where to compute. Several processes: start the same command under torchrun."""
 
-    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    device: Annotated[Device, arg(aliases=["--device"])] = "auto"
     """auto: a GPU if there is one."""
     precision: Literal["auto", "32", "bf16"] = "auto"
     """auto: bfloat16 where the device gains from it (recent GPUs), float32 elsewhere."""

@@ -13,6 +13,7 @@ from lightning_fabric.strategies.ddp import DDPStrategy
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from unmask.errors import ConfigError
 from unmask.training.config import EngineConfig
 
 
@@ -22,7 +23,7 @@ class Engine:
     def __init__(self, config: EngineConfig) -> None:
         if config.threads:
             torch.set_num_threads(config.threads)
-        device = best_device() if config.device == "auto" else config.device
+        device = find_device(config.device)
         local = int(os.environ.get("LOCAL_WORLD_SIZE", 1))  # torchrun says how many we are
         world = int(os.environ.get("WORLD_SIZE", 1))
         # torch 2.13 has another name for broadcast_buffers, which torch 2.6 does not know.
@@ -124,11 +125,14 @@ class Bfloat16(Precision):
         return torch.autocast(self._device, dtype=torch.bfloat16)
 
 
-def best_device() -> str:
-    """The fastest kind of device that this machine has."""
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
+def find_device(name: str) -> str:
+    """The device of that name, such as cuda or cuda:1; of auto, the fastest kind that this machine has."""
+    here = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if name == "auto":
+        return next(kind for kind, is_here in here.items() if is_here)
+    if not here.get(name.partition(":")[0], True):
+        raise ConfigError(f"this machine has no device {name} that torch can use", hint="--device auto")
+    return name
 
 
 def wants_bfloat16(precision: str, device: str) -> bool:
