@@ -71,9 +71,11 @@ class Scores:
 
 
 def load(model: str | Path, device: str = "auto", backend: Backend = "torch") -> "Pipeline":
-    """The model in a folder, such as ``runs/prior/best``, or ``user/name`` of the Hugging Face hub.
+    """The model in a folder, such as ``runs/prior/best``, of a built-in name, or ``user/name`` of the hub.
 
-    An ONNX back-end computes the prior's passes by onnxruntime, on the CPU wherever the rest runs.
+    The built-in name is ``emoji``; the hub is Hugging Face's. ``device`` is a name such as ``cpu``, or
+    ``auto``: a GPU if there is one. An ONNX back-end computes the prior's passes by onnxruntime, on the CPU
+    wherever the rest runs.
     """
     place = torch.device(find_device(device))
     return Pipeline(open_model(model), place, backend)
