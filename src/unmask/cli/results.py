@@ -159,7 +159,7 @@ def _lines(
 ) -> dict[str, list[tuple[str, float, float]]]:
     """Points (setting, value, error) by what else was swept."""
     lines: dict[str, list[tuple[str, float, float]]] = {}
-    for row in sorted(rows, key=lambda row: row[along] or math.inf):
+    for row in sorted(rows, key=lambda row: math.inf if row[along] is None else row[along]):
         if figure in row:
             label = ", ".join(f"{name} {_setting(row, name)}" for name in others)
             point = (_setting(row, along), row[figure], row.get(f"{figure}_error", 0.0))

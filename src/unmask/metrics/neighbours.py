@@ -11,6 +11,7 @@ from PIL import Image
 from torch import Tensor
 
 from unmask.errors import DataError
+from unmask.images.pictures import Picture, open_picture
 from unmask.images.pixels import PixelSet
 from unmask.images.progress import Report
 from unmask.images.transforms import Pixels8, square
@@ -59,7 +60,7 @@ class Neighbourhood:
         self._extractor = EXTRACTORS[by](torch.device(device))
         self._features = features_of(pixels, self._extractor, report=report)
 
-    def nearest(self, pictures: Sequence[Image.Image], count: int = 8) -> list[list[Neighbour]]:
+    def nearest(self, pictures: Sequence[Picture], count: int = 8) -> list[list[Neighbour]]:
         """The ``count`` nearest of each picture, nearest first; pictures of any size are cut to squares."""
         distances, indices = self.search(self._squares(pictures), count)
         return [
@@ -87,15 +88,15 @@ class Neighbourhood:
         found = nearest(features, self._features, count)
         return _in_units(found.squares, self.by, features.shape[1]), found.indices
 
-    def _squares(self, pictures: Sequence[Image.Image]) -> Pixels8:
+    def _squares(self, pictures: Sequence[Picture]) -> Pixels8:
         if not pictures:
             raise DataError("there are no pictures whose neighbours to find")
         size = self.pixels.read([0]).shape[1]
-        return np.stack([np.asarray(square(picture.convert("RGB"), size)) for picture in pictures])
+        return np.stack([np.asarray(square(open_picture(picture), size)) for picture in pictures])
 
 
 def nearest_pictures(
-    pictures: Sequence[Image.Image],
+    pictures: Sequence[Picture],
     pixels: PixelSet,
     *,
     count: int = 8,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from unmask.cli.results import Results, plot
+from unmask.cli.results import Results, _lines, plot
 from unmask.errors import DataError
 from unmask.metrics.protocol import Protocol
 
@@ -90,6 +90,15 @@ def test_a_sweep_is_plotted_and_a_single_setting_is_not(results, tmp_path):
     assert (tmp_path / "plot.png").stat().st_size > 1000
     assert not plot(results.rows[:1], ["fid"], tmp_path / "no.png")
     assert not (tmp_path / "no.png").exists()
+
+
+def test_settings_are_plotted_from_the_least_to_the_most():
+    """A temperature of 0 is the least; steps that are not named are as many as there can be."""
+    for along, settings in (("temperature", [1.0, 0.0, 0.5]), ("steps", [None, 50, 16])):
+        rows = [{"steps": 16, "temperature": 1.0, "fid": 1.0} | {along: setting} for setting in settings]
+        ((_, points),) = _lines(rows, along, [], "fid").items()
+        wanted = ["0.0", "0.5", "1.0"] if along == "temperature" else ["16", "50", "all"]
+        assert [setting for setting, _, _ in points] == wanted
 
 
 def test_without_matplotlib_there_is_a_sentence_and_no_plot(results, tmp_path, monkeypatch, capsys):

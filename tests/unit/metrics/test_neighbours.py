@@ -8,7 +8,7 @@ from PIL import Image
 from unmask.codec.perceptual import Perceptual
 from unmask.errors import DataError
 from unmask.images.config import ImagesConfig
-from unmask.images.pixels import open_pixels
+from unmask.images.pixels import PixelSet, open_pixels
 from unmask.images.sources import open_source
 from unmask.metrics.neighbours import Neighbourhood, memorisation, nearest_pictures
 
@@ -64,6 +64,14 @@ def test_pictures_of_mixed_sizes_are_cut_to_squares(few):
     wide = Image.fromarray(few.read([5])[0]).resize((48, 16))
     small = Image.fromarray(few.read([6])[0]).convert("L")
     assert len(nearest_pictures([wide, small], few, count=1, by="pixels")) == 2
+
+
+def test_what_is_transparent_is_white_as_in_every_set(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNMASK_CACHE", str(tmp_path))
+    white = np.full((1, 16, 16, 3), 255, np.uint8)
+    pixels = PixelSet(["white"], np.arange(1), lambda rows: white[rows], ["white"])
+    clear = Image.new("RGBA", (16, 16), (0, 0, 0, 0))
+    assert nearest_pictures([clear], pixels, count=1, by="pixels")[0][0].distance == 0
 
 
 def test_copies_are_found_out_and_held_out_pictures_are_not(emoji):
