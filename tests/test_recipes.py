@@ -1,7 +1,9 @@
-"""Recipes stay true: every command that they would run is one that can be typed."""
+"""Recipes, pages and help texts stay true: every command in them is one that can be typed."""
 
 import json
 import os
+import re
+import shlex
 import subprocess
 from importlib import import_module
 from pathlib import Path
@@ -17,7 +19,9 @@ from unmask.presets import codec_preset, prior_preset
 from unmask.prior.config import PriorConfig
 from unmask.training.config import DiffusionConfig
 
-RECIPES = Path(__file__).parents[1] / "recipes"
+ROOT = Path(__file__).parents[1]
+RECIPES = ROOT / "recipes"
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *RECIPES.glob("*.md")]
 WORDS = {
     "emoji.sh": [],
     "experiments.sh": ["codec"],
@@ -140,6 +144,38 @@ def test_every_command_of_a_recipe_can_be_typed(recipe, words, gpus, typed, pars
             assert line[2] in get_args(Name)
         else:
             parse(line)
+
+
+def shown_commands(text):
+    """The words after ``unmask`` of every command in a text; two spaces behind it begins a comment."""
+    for line in re.sub(r"\\\n\s*", "", text).splitlines():
+        if command := re.match(r"\s*(?:\$ )?(?:torchrun .* -m )?unmask (.+)", line):
+            yield shlex.split(re.split(r"\s{2,}|>", command[1])[0])
+
+
+def can_be_typed(words, parse):
+    """Parse a command that needs no file to be there for that."""
+    if words[0] in ("weights", "import") or {"--resume", "--config", "--help"} & {*words}:
+        return
+    if "--init" in words:
+        at = words.index("--init")
+        words = words[:at] + words[at + 2 :]
+    parse(words)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_on_a_page_can_be_typed(page, parse, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(), re.M | re.S):
+        for words in shown_commands(block) if not language else ():
+            can_be_typed(words, parse)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_example_in_a_help_text_can_be_typed(name, parse, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for words in shown_commands(getattr(import_module(COMMANDS[name][0]), "HELP", "")):
+        can_be_typed(words, parse)
 
 
 def test_every_recipe_is_tried():

@@ -1,0 +1,80 @@
+"""Pages stay true where a machine can tell: links lead somewhere, pictures are shown, defaults are real."""
+
+import re
+from inspect import signature
+from pathlib import Path
+
+import pytest
+import yaml
+
+import unmask
+
+ROOT = Path(__file__).parents[1]
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("recipes/*.md")]
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#([^)]*))?\)")
+
+
+def anchors(page):
+    """What headings of a page are called in links."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page):
+    for target, anchor in LINK.findall(page.read_text()):
+        if not target.startswith("http"):
+            place = page.parent / target
+            assert place.exists(), f"{page.name} links to {target}"
+            assert not anchor or anchor in anchors(place), f"{page.name} links to {target}#{anchor}"
+
+
+def test_every_picture_is_shown():
+    shown = {
+        (page.parent / target).resolve() for page in PAGES for target, _ in LINK.findall(page.read_text())
+    }
+    assert set((ROOT / "docs/pictures").iterdir()) <= shown
+
+
+def test_the_citation_is_of_this_version():
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == unmask.__version__
+
+
+def table(heading):
+    """Rows of the first table below a heading of docs/python.md, cells without their quotes."""
+    text = (ROOT / "docs/python.md").read_text().split(f"## {heading}", 1)[1]
+    lines = re.search(r"(?:^\|.*\n)+", text, re.M)[0].splitlines()[2:]
+    return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
+
+
+def written(parameter):
+    """A default as a page writes it."""
+    return "" if parameter.default is parameter.empty else repr(parameter.default).replace("'", '"')
+
+
+def arguments(function):
+    return {name: written(parameter) for name, parameter in signature(function).parameters.items()}
+
+
+@pytest.mark.parametrize(
+    ("function", "heading", "column", "elsewhere"),
+    [
+        (unmask.load, "`unmask.load", 1, ()),
+        (unmask.Pipeline.sample, "New pictures", 1, ("self",)),
+        (unmask.Pipeline.canvas, "Larger pictures", 1, ("self", "size")),
+        (unmask.Pipeline.inpaint, "Larger pictures", 2, ("self", "image", "mask")),
+        (unmask.Pipeline.extend, "Larger pictures", 2, ("self", "image", "left", "top", "right", "bottom")),
+    ],
+)
+def test_arguments_and_defaults_are_those_of_the_code(function, heading, column, elsewhere):
+    page = {row[0]: row[column].strip("`") for row in table(heading)}
+    code = {name: default for name, default in arguments(function).items() if name not in elsewhere}
+    if heading == "Larger pictures":
+        page = {name: default for name, default in page.items() if default}
+    assert page == code
+
+
+def test_the_page_on_python_speaks_of_every_public_method():
+    text = (ROOT / "docs/python.md").read_text()
+    for name in vars(unmask.Pipeline):
+        assert name.startswith("_") or re.search(rf"`model\.{name}\b|`{name}`", text), name
