@@ -8,9 +8,10 @@ MAX_STEPS = 1024
 MAX_EDGE_PX = 4096
 MAX_DRAWS = 64
 """Masks by which one picture is scored."""
-MAX_UPLOAD_BYTES = 8 * 2**20
-"""Of a request, its pictures and their encoding included."""
 MAX_UPLOAD_PIXELS = 2**22
+"""Of a picture that comes in, and of one that is drawn: what a job has drawn, the next can go on with."""
+MAX_UPLOAD_BYTES = 6 * MAX_UPLOAD_PIXELS
+"""Of a request: noise as a PNG file in base64 has 4 bytes a pixel, a mask and the settings far fewer."""
 MAX_CODES = 16_384
 """Codes that one job looks at, all its pictures together: 64 pictures of 16×16 codes, or one of 128×128."""
 

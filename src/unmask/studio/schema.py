@@ -55,7 +55,9 @@ class Canvas(_Request):
     seed: Seed = 0
 
 
-class _Edit(_Request):
+class Edit(_Request):
+    """What there is to say of all edits."""
+
     image: Picture
     count: Count = 4
     steps: Steps | None = None
@@ -65,7 +67,7 @@ class _Edit(_Request):
     seed: Seed = 0
 
 
-class Inpaint(_Edit):
+class Inpaint(Edit):
     """Versions of a picture, a part of which is drawn anew: what is white in the mask, or a box."""
 
     mask: Picture | None = None
@@ -74,7 +76,7 @@ class Inpaint(_Edit):
     )
 
 
-class Extend(_Edit):
+class Extend(Edit):
     """Versions of a picture with so many pixels more on each side."""
 
     left: Margin = 0

@@ -10,14 +10,13 @@ from torch import Tensor
 
 from unmask.codec.preview import decode_partly
 from unmask.errors import ConfigError, DataError
-from unmask.images.transforms import develop
 from unmask.pipeline import OnStep, Pipeline
-from unmask.sampling.inpaint import Box, Patch, Sides, frame
+from unmask.sampling.inpaint import Box, Sides, frame
 from unmask.studio.inspection import reconstruct, score
 from unmask.studio.jobs import Outcome, Report, Task
-from unmask.studio.limits import MAX_CODES
+from unmask.studio.limits import MAX_CODES, MAX_UPLOAD_PIXELS
 from unmask.studio.pictures import png, receive, thumbnail
-from unmask.studio.schema import Canvas, Extend, Inpaint, Reconstruct, Request, Sample, Score
+from unmask.studio.schema import Canvas, Edit, Extend, Inpaint, Reconstruct, Request, Sample, Score
 
 Show = Callable[[Tensor], list[Image.Image]]
 """(B, N) codes, MASK where nothing is known yet, to pictures."""
@@ -65,7 +64,6 @@ def _sampling(request: Sample, model: Pipeline) -> Task:
 def _canvas(request: Canvas, model: Pipeline) -> Task:
     size = request.width, request.height
     h, w = grid = _grid(size, model)
-    _check_codes(h * w)
 
     def show(codes: Tensor) -> list[Image.Image]:
         return [picture.crop((0, 0, *size)) for picture in model.preview(codes, grid)]
@@ -80,35 +78,36 @@ def _canvas(request: Canvas, model: Pipeline) -> Task:
 
 def _inpainting(request: Inpaint, model: Pipeline) -> Task:
     picture, mask = receive(request.image), _selected(request)
-    h, w = _grid(picture.size, model)
-    _check_codes(request.count * h * w)
-    patch = model.patch(picture, mask)
-
-    def run(report: Report) -> Outcome:
-        settings = request.model_dump(exclude={"image", "mask", "box"})
-        on_step = _reporting(report, model, _to_draw(request, patch), _pasting(model, patch))
-        return _outcome(model.inpaint(picture, mask, **settings, on_step=on_step))
-
-    return run
+    _grid(picture.size, model, request.count)
+    return _redrawing(request, model, picture, mask, (0, 0, *picture.size))
 
 
 def _extending(request: Extend, model: Pipeline) -> Task:
     picture = receive(request.image)
-    sides: Sides = request.left, request.top, request.right, request.bottom
-    size = picture.width + request.left + request.right, picture.height + request.top + request.bottom
-    h, w = _grid(size, model)
-    _check_codes(request.count * h * w)
+    left, top, right, bottom = sides = request.left, request.top, request.right, request.bottom
+    _grid((left + picture.width + right, top + picture.height + bottom), model, request.count)
     if not any(sides):
         raise ConfigError("nothing is to be added on any side")
-    larger, mask, asked = frame(develop(picture, "white"), sides, model.codec.config.factor)
-    patch = model.patch(larger, mask)
-    paste = _pasting(model, patch)
+    return _redrawing(request, model, *frame(picture, sides, model.codec.config.factor))
+
+
+def _redrawing(
+    request: Edit, model: Pipeline, picture: Image.Image, mask: Image.Image | Box, asked: Sides
+) -> Task:
+    """Draw anew what is selected of a picture, and crop the versions to what was asked for."""
+    patch = model.patch(picture, mask)
+    num_codes = request.count * int(patch.masked.sum())
+
+    @torch.no_grad()
+    def show(codes: Tensor) -> list[Image.Image]:
+        grids = rearrange(codes.to(model.device), "B (h w) -> B h w", h=patch.grid[0])
+        return [patch.paste(image).crop(asked) for image in decode_partly(model.codec, grids)]
 
     def run(report: Report) -> Outcome:
-        settings = request.model_dump(exclude={"image"})
-        show: Show = lambda codes: [version.crop(asked) for version in paste(codes)]  # noqa: E731
-        on_step = _reporting(report, model, _to_draw(request, patch), show)
-        return _outcome(model.extend(picture, **settings, on_step=on_step))
+        settings = request.model_dump(include=Edit.model_fields.keys() - {"image"})
+        on_step = _reporting(report, model, num_codes, show)
+        versions = model.inpaint(picture, mask, **settings, on_step=on_step)
+        return _outcome([version.crop(asked) for version in versions])
 
     return run
 
@@ -119,21 +118,6 @@ def _selected(request: Inpaint) -> Image.Image | Box:
     if request.box is not None and request.mask is None:
         return request.box
     raise DataError("say what to replace, in one way: a mask or a box")
-
-
-def _to_draw(request: Inpaint | Extend, patch: Patch) -> int:
-    return request.count * int(patch.masked.sum())
-
-
-def _pasting(model: Pipeline, patch: Patch) -> Show:
-    """The codes of a patch as what they make of the whole picture."""
-
-    @torch.no_grad()
-    def show(codes: Tensor) -> list[Image.Image]:
-        grids = rearrange(codes.to(model.device), "B (h w) -> B h w", h=patch.grid[0])
-        return [patch.paste(image) for image in decode_partly(model.codec, grids)]
-
-    return show
 
 
 def _reporting(report: Report, model: Pipeline, num_codes: int, show: Show) -> OnStep:
@@ -150,10 +134,16 @@ def _outcome(pictures: list[Image.Image]) -> Outcome:
     return Outcome(pictures=[png(picture) for picture in pictures])
 
 
-def _grid(size: tuple[int, int], model: Pipeline) -> tuple[int, int]:
-    """Rows and columns of codes of a picture of (width, height) pixels."""
-    factor = model.codec.config.factor
-    return -(-size[1] // factor), -(-size[0] // factor)
+def _grid(size: tuple[int, int], model: Pipeline, count: int = 1) -> tuple[int, int]:
+    """Rows and columns of codes of pictures of (width, height) pixels, if a job may have so many."""
+    (width, height), factor = size, model.codec.config.factor
+    h, w = -(-height // factor), -(-width // factor)
+    _check_codes(count * h * w)
+    if width * height > MAX_UPLOAD_PIXELS:
+        raise ConfigError(
+            f"{width}×{height} pixels are too many for one picture: {MAX_UPLOAD_PIXELS:,} at most"
+        )
+    return h, w
 
 
 def _check_codes(num_codes: int) -> None:

@@ -13,7 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 from PIL import Image
 
-from unmask.studio import inspection
+from unmask.studio import inspection, tasks
 from unmask.studio.api import Studio
 from unmask.studio.jobs import Job, Jobs, Outcome, StoppedError
 from unmask.studio.limits import MAX_UPLOAD_BYTES, JobLimits
@@ -124,6 +124,14 @@ class TestRefusals:
     def test_more_than_a_job_may_hold(self, client, upload):
         assert "codes are too many" in self.refused(client, "canvas", width=4096, height=4096)
         assert "codes are too many" in self.refused(client, "extend", image=upload, right=4000, bottom=4000)
+
+    def test_what_could_not_be_brought_again_is_not_drawn(self, client, encode, monkeypatch):
+        """Whatever has the most pixels that there may be fits into a request, even if it is noise."""
+        levels = np.random.default_rng(0).integers(0, 256, (2048, 2048, 3), dtype=np.uint8)
+        pictures = {"image": encode(Image.fromarray(levels)), "mask": encode(Image.fromarray(levels[..., 0]))}
+        assert "codes are too many" in self.refused(client, "inpaint", **pictures)
+        monkeypatch.setattr(tasks, "MAX_UPLOAD_PIXELS", 2**10)
+        assert "pixels are too many" in self.refused(client, "canvas", width=64, height=32)
 
     @pytest.mark.parametrize(
         ("request_", "word"),
