@@ -32,7 +32,7 @@ class ThirdParty:
 
 REGISTRY = {
     "inception": ThirdParty(
-        purpose="FID, KID, precision, recall and their kin; neighbours by subject",
+        purpose="FID, KID, precision, recall, density, coverage; neighbours by subject",
         licence="Apache-2.0",
         sha256="456b43f30382537b0970da5256e0dd59ae5ff3d6300cd1b566ddba702cde09a9",
         package=Package(

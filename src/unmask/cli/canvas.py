@@ -39,9 +39,9 @@ class Arguments:
     order: Order = "random"
     """Which codes come first. random: the paper's. raster: row by row, what its authors' program does."""
     stride: int = 1
-    """Look through windows so many codes apart. More is faster and less exact."""
+    """Windows are this many codes apart. More: faster and less exact."""
     windows: int | None = None
-    """About so many windows a pass, at random. None: all that matter."""
+    """About this many random windows a pass. None: all that matter."""
     seed: int = 0
     device: Device = "auto"
     """Where to compute. auto: a GPU if there is one."""

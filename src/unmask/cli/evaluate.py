@@ -32,7 +32,7 @@ EXAMPLES = {
     "order": "--order random,halton",
 }
 
-HELP = """Compare samples or reconstructions with real pictures: FID, KID, precision, recall, and their kin.
+HELP = """Compare samples or reconstructions with real pictures: FID, KID, precision, recall and more.
 
   unmask evaluate runs/prior/best emoji --count 1000
   unmask evaluate runs/prior/best emoji --steps 16,50,256 --temperature 0.8,0.9,1.0

@@ -23,7 +23,7 @@ COMMANDS = {
     "score": ("unmask.cli.score", "how likely pictures are, in bits per code"),
     "sample": ("unmask.cli.sample", "draw new pictures"),
     "canvas": ("unmask.cli.canvas", "draw a picture larger than those of the training"),
-    "inpaint": ("unmask.cli.inpaint", "draw a part of a picture anew"),
+    "inpaint": ("unmask.cli.inpaint", "draw a part of a picture again, in several versions"),
     "extend": ("unmask.cli.extend", "draw what could lie beyond the edges of a picture"),
     "studio": ("unmask.cli.studio", "all of this on a web page, on your own machine"),
     "import": ("unmask.cli.import_", "make a model of other people's files"),

@@ -48,7 +48,7 @@ class Arguments:
     count: int = 8
     """Neighbours of each sample."""
     by: Space = "lpips"
-    """What near means. lpips: looks alike. inception: shows the like. pixels: equal pixel by pixel."""
+    """How distance is measured. lpips: by looks. inception: by subject. pixels: pixel by pixel."""
     pictures: str | None = None
     """Pictures whose neighbours to find. None: new samples of the model."""
     samples: int = 16

@@ -32,9 +32,9 @@ class Drawing:
     steps: int | None = None
     """Steps of the chain. None: as many as there are codes to draw."""
     stride: int = 1
-    """Beyond the trained size: look through windows so many codes apart. More is faster and less exact."""
+    """Beyond the trained size: windows are this many codes apart. More: faster and less exact."""
     windows: int | None = None
-    """Beyond the trained size: about so many windows a pass, at random. None: all."""
+    """Beyond the trained size: about this many random windows a pass. None: all."""
     seed: int = 0
 
 

@@ -57,7 +57,7 @@ class Arguments:
     grid: Path | None = None
     """A file for a sheet of the first 64, a PNG."""
     gif: Path | None = None
-    """A file for an animation of how the first 16 come about."""
+    """A file for an animation of how the first 16 appear."""
     batch: int = 16
     """Pictures drawn at a time."""
     device: Device = "auto"

@@ -55,9 +55,9 @@ class Arguments:
     """Steps of the chain whose bound it is. None: the limit of ever more steps."""
     seed: int = 0
     pixels: bool = False
-    """Score pixels too. The first time, their spread round what the decoder makes of codes is fitted."""
+    """Score pixels too. The first time, the spread of pixels around the decoder's output is fitted."""
     bits: Literal[8, 5] = 8
-    """Bits of a pixel's channel: 8 as in files, or the 5 that some of the literature has."""
+    """Bits per channel of a pixel: 8 as in files, or 5 as in some papers."""
     fit: str | None = None
     """Pictures to fit that spread on. None: the training side of DATA."""
     fit_steps: int = 400

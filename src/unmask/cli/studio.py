@@ -26,11 +26,11 @@ class Arguments:
     model: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODEL")] = "emoji"
     """A model with a prior, such as runs/prior/best; or the built-in one, emoji."""
     port: int = 8000
-    """0: any that is free."""
+    """Port to listen at. 0: any free one."""
     host: str = "127.0.0.1"
-    """Address to listen at; unless it is this machine's own loopback, everybody has to know the token."""
+    """Address to listen at. Beyond loopback, which only this machine reaches, visitors need the token."""
     token: str | None = None
-    """What a visitor has to know. None: on loopback nothing, elsewhere one is made up and shown."""
+    """Secret that visitors need. None: not needed on loopback; elsewhere one is made up and shown."""
     device: Device = "auto"
     """Where to compute. auto: a GPU if there is one."""
 
