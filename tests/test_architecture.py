@@ -9,7 +9,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "unmask"
 RANKS = [
-    {"errors", "files", "memory", "rng", "tensors"},
+    {"errors", "files", "memory", "rng", "rows", "tensors"},
     {"bundle", "foreign"},
     {"images", "codec", "prior", "diffusion", "runs", "weights", "hub", "cards"},
     {"codes", "sampling", "likelihood", "metrics", "graphs"},

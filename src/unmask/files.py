@@ -8,8 +8,12 @@ A folder cannot be renamed over another, so a folder is replaced in two renames,
 
 Only the state in the middle has no ``best``, and ``settle`` finishes it. One process writes a folder; any
 number may read and settle it meanwhile, since all they ever do is a rename that fails unless it is right.
+
+A folder that takes long to fill grows instead: it is new, several processes may wish for it, and what a kill
+leaves of it is gone on with.
 """
 
+import fcntl
 import json
 import os
 import shutil
@@ -17,7 +21,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 
 def cache_folder() -> Path:
@@ -54,8 +58,7 @@ def replace_folder(target: Path) -> Iterator[Path]:
     partial.mkdir()
     try:
         yield partial
-        for path in (*partial.rglob("*"), partial):
-            _flush(path)
+        _flush_all(partial)
     except BaseException:
         _remove(partial)
         raise
@@ -66,6 +69,43 @@ def replace_folder(target: Path) -> Iterator[Path]:
         partial.rename(target)
     _flush(target.parent)
     _remove(previous)
+
+
+@contextmanager
+def grow_folder(target: Path) -> Iterator[Path]:
+    """Yield the folder to fill, as it was left if the block was cut off before; at the end it is ``target``.
+
+    Only for one that is ``alone`` with the target.
+    """
+    partial = _partial(target)
+    partial.mkdir(exist_ok=True)
+    yield partial
+    _flush_all(partial)
+    partial.rename(target)
+    _flush(target.parent)
+
+
+@contextmanager
+def alone(target: Path) -> Iterator[None]:
+    """Let one process at a time make ``target``; the system gives the place of a killed one to the next."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    path = target.with_name(f".{target.name}.lock")
+    with _locked(path):
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def _locked(path: Path) -> IO[bytes]:
+    """The file at ``path``, locked by this process: not one that another removed while we waited for it."""
+    while True:
+        file = path.open("wb")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        file.close()
 
 
 def remove_folder(target: Path) -> None:
@@ -122,6 +162,11 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def _flush_all(folder: Path) -> None:
+    for path in (*folder.rglob("*"), folder):
+        _flush(path)
 
 
 def _flush(path: Path) -> None:

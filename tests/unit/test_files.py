@@ -39,6 +39,12 @@ def half_fill(target: Path) -> None:
         raise Crash
 
 
+def half_grow(target: Path) -> None:
+    with files.grow_folder(target) as partial:
+        (partial / "a").write_text("half")
+        raise Crash
+
+
 @contextmanager
 def crash_behind_rename(number: int) -> Iterator[None]:
     """Crash behind the first, second, … rename of the block."""
@@ -253,6 +259,56 @@ class TestAFolder:
         fill(tmp_path / "best", "new")
         files.remove_folder(tmp_path / "best")
         assert list(tmp_path.iterdir()) == []
+
+
+class TestAFolderThatGrows:
+    def test_is_gone_on_with_after_a_stop_and_takes_its_name_at_the_end(self, tmp_path):
+        target = tmp_path / "set"
+        with pytest.raises(Crash):
+            half_grow(target)
+        assert not target.exists()
+        with files.grow_folder(target) as partial:
+            assert (partial / "a").read_text() == "half"
+            (partial / "b").write_text("the rest")
+        assert sorted(path.name for path in target.iterdir()) == ["a", "b"]
+        assert hidden(tmp_path) == []
+
+    def test_is_on_the_disk_before_it_has_its_name(self, tmp_path, monkeypatch):
+        flushed, flush = [], files._flush
+        monkeypatch.setattr(files, "_flush", lambda path: flushed.append(path.name) or flush(path))
+        with files.grow_folder(tmp_path / "set") as partial:
+            (partial / "a").touch()
+        assert flushed == ["a", ".set.partial", tmp_path.name]
+
+
+class TestBeingAlone:
+    def test_means_that_others_wait_and_leaves_nothing_behind(self, tmp_path):
+        inside, most = [], []
+
+        def work() -> None:
+            for _ in range(20):
+                with files.alone(tmp_path / "new" / "set"):
+                    inside.append(1)
+                    most.append(len(inside))
+                    inside.pop()
+
+        workers = [threading.Thread(target=work) for _ in range(4)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert most == [1] * 80
+        assert hidden(tmp_path / "new") == []
+
+    def test_with_one_target_does_not_wait_for_another(self, tmp_path):
+        with files.alone(tmp_path / "a"), files.alone(tmp_path / "b"):
+            assert hidden(tmp_path) == [".a.lock", ".b.lock"]
+
+    def test_is_not_prevented_by_what_a_kill_left(self, tmp_path):
+        (tmp_path / ".set.lock").touch()
+        with files.alone(tmp_path / "set"):
+            pass
+        assert hidden(tmp_path) == []
 
 
 class TestWhatKillsLeave:

@@ -3,11 +3,10 @@
     churches.codes/  codes.npy (pictures, views, N) uint16 or int32   codes.json
 
 Training pictures come first, then those held out, each in every view (``images.views``). Rows are
-appended batch by batch, so that an encoding that was cut off goes on where its file ends; the folder takes
-its name only when it is whole.
+appended batch by batch, so that an encoding that was cut off goes on where its file ends; one process at a
+time, and the folder takes its name only when it is whole.
 """
 
-import io
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
@@ -28,6 +27,7 @@ from unmask.images.progress import bar
 from unmask.images.splits import Split
 from unmask.images.transforms import Pixels8, to_tensor
 from unmask.images.views import every_view, num_views
+from unmask.rows import grow_array
 
 FORMAT = 1
 Rows = npt.NDArray[np.uint16] | npt.NDArray[np.int32]
@@ -179,31 +179,28 @@ def _read_stamp(folder: Path) -> Stamp:
 
 
 def _fill(out: Path, stamp: Stamp, codec: Autoencoder, pixels: Pixels, batch: int) -> None:
-    """Write the store beside its place, from the first picture that is not there yet, and rename it."""
-    partial = out.with_name(f".{out.name}.partial")
-    partial.mkdir(parents=True, exist_ok=True)
+    """Write the store, from the first picture that is not there yet, unless another process did."""
+    with files.alone(out):
+        if out.exists():
+            return
+        with files.grow_folder(out) as partial:
+            _claim(partial, stamp)
+            _grow(partial / "codes.npy", stamp, codec, pixels, batch)
+
+
+def _claim(partial: Path, stamp: Stamp) -> None:
+    """Make sure that whatever the folder holds is of this stamp."""
     described = json.loads(json.dumps(asdict(stamp)))
     if not is_store(partial) or json.loads((partial / "codes.json").read_bytes()) != described:
         (partial / "codes.npy").unlink(missing_ok=True)
         files.write_json(partial / "codes.json", described)
-    with (partial / "codes.npy").open("ab") as file, bar(f"encoding {stamp.data}") as report:
-        header = _header(stamp)
-        done = max(0, file.tell() - len(header)) // stamp.row_bytes
-        file.truncate(len(header) + done * stamp.row_bytes if file.tell() >= len(header) else 0)
-        if not file.tell():
-            file.write(header)
-        for pictures in _batches(pixels, done, batch):
-            file.write(_encode(codec, pictures, stamp).tobytes())
-            done += len(pictures)
-            report(done, stamp.shape[0])
-    partial.rename(out)
 
 
-def _header(stamp: Stamp) -> bytes:
-    header = io.BytesIO()
-    about = {"descr": stamp.dtype.str, "fortran_order": False, "shape": stamp.shape}
-    np.lib.format.write_array_header_1_0(header, about)
-    return header.getvalue()
+def _grow(path: Path, stamp: Stamp, codec: Autoencoder, pixels: Pixels, batch: int) -> None:
+    with grow_array(path, stamp.shape[1:], stamp.dtype) as rows, bar(f"encoding {stamp.data}") as report:
+        for pictures in _batches(pixels, len(rows), batch):
+            rows.append(_encode(codec, pictures, stamp))
+            report(len(rows), stamp.shape[0])
 
 
 def _batches(pixels: Pixels, start: int, batch: int) -> Iterator[Pixels8]:

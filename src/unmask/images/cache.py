@@ -11,24 +11,21 @@ or has another name. It is filled beside its place, by one process at a time, an
 """
 
 import errno
-import fcntl
-import io
 import json
-import os
 import shutil
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
+from unmask import files
 from unmask.errors import DataError
-from unmask.files import write_json
 from unmask.images.base import Source, combined_hash, content_hash
 from unmask.images.config import ImagesConfig
 from unmask.images.prepare import Prepared, Unusable, prepare_all
 from unmask.images.progress import Report
+from unmask.rows import Rows, grow_array
 
 PIXELS, INDEX = "pixels.npy", "index.jsonl"
 RECIPE = 1  # to be raised when the same file and settings come to give other pixels
@@ -66,8 +63,7 @@ def load_cache(folder: Path, config: ImagesConfig) -> list[Record] | None:
 def build_cache(folder: Path, source: Source, config: ImagesConfig, report: Report) -> list[Record]:
     """Prepare every picture into ``folder``, or wait while another process does; return the records."""
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(folder):
+        with files.alone(folder):
             return load_cache(folder, config) or _build(folder, source, config, report)
     except OSError as error:
         if error.errno == errno.ENOSPC:
@@ -77,29 +73,31 @@ def build_cache(folder: Path, source: Source, config: ImagesConfig, report: Repo
         raise DataError(message, hint=ELSEWHERE) from error
 
 
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Let one process in at a time; the system gives the place of a killed one to the next."""
-    with folder.with_name(f".{folder.name}.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
 def _build(folder: Path, source: Source, config: ImagesConfig, report: Report) -> list[Record]:
     if folder.exists():
-        shutil.rmtree(folder)  # damaged
-    partial = folder.with_name(f".{folder.name}.partial")
-    partial.mkdir(exist_ok=True)
-    with _Writer(partial, config) as writer:
-        _check_room(partial, len(source) - len(writer.records), config)
-        for item in prepare_all(source, config, start=len(writer.records)):
-            writer.add(item)
-            report(len(writer.records), len(source))
-        writer.finish()
-    settings = {"size": config.size, "background": config.background, "min_side": config.min_side}
-    write_json(partial / "about.json", {"source": source.name, "pictures": len(writer.records)} | settings)
-    partial.rename(folder)
+        files.remove_folder(folder)  # damaged
+    with files.grow_folder(folder) as partial:
+        with _open(partial / INDEX) as index, _grow_pixels(partial, config) as pixels:
+            writer = _Writer(index, pixels)
+            _check_room(partial, len(source) - len(writer.records), config)
+            for item in prepare_all(source, config, start=len(writer.records)):
+                writer.add(item)
+                report(len(writer.records), len(source))
+        about = {"source": source.name, "pictures": len(writer.records)}
+        settings = {"size": config.size, "background": config.background, "min_side": config.min_side}
+        files.write_json(partial / "about.json", about | settings)
     return writer.records
+
+
+def _open(path: Path) -> IO[bytes]:
+    path.touch()
+    return path.open("r+b")
+
+
+def _grow_pixels(folder: Path, config: ImagesConfig) -> AbstractContextManager[Rows | None]:
+    if config.cache == "off":
+        return nullcontext()
+    return grow_array(folder / PIXELS, (config.size, config.size, 3), np.dtype(np.uint8))
 
 
 def _check_room(folder: Path, num_pictures: int, config: ImagesConfig) -> None:
@@ -117,77 +115,42 @@ def _check_room(folder: Path, num_pictures: int, config: ImagesConfig) -> None:
 class _Writer:
     """A cache in the making: what an earlier process left of it is checked and kept."""
 
-    def __init__(self, folder: Path, config: ImagesConfig) -> None:
+    def __init__(self, index: IO[bytes], pixels: Rows | None) -> None:
         self.records: list[Record] = []
-        self._size = config.size
-        self._files = ExitStack()
-        self._index = self._open(folder / INDEX)
-        self._pixels = self._open(folder / PIXELS) if config.cache == "prepared" else None
+        self._index, self._pixels = index, pixels
         self._salvage()
-
-    def __enter__(self) -> "_Writer":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._files.close()
 
     def add(self, item: Prepared | Unusable) -> None:
         """Write one picture: its pixels, then the line that speaks of them."""
         if isinstance(item, Unusable):
             record = [item.name, item.reason]
         else:
-            data = item.pixels.tobytes()
-            record = [item.name, item.group, content_hash(data)]
-            if self._pixels:
-                self._pixels.write(data)
-                self._pixels.flush()
+            record = [item.name, item.group, content_hash(item.pixels.tobytes())]
+            if self._pixels is not None:
+                self._pixels.append(item.pixels[None])
         self._index.write(json.dumps(record).encode() + b"\n")
         self._index.flush()
         self.records.append(record)
 
-    def finish(self) -> None:
-        """Make the array's header true, and all of it safe from a loss of power."""
-        if self._pixels:
-            self._pixels.seek(0)
-            self._pixels.write(self._header())
-            self._pixels.flush()
-            os.fsync(self._pixels.fileno())
-        os.fsync(self._index.fileno())
-
-    def _open(self, path: Path) -> IO[bytes]:
-        path.touch()
-        return self._files.enter_context(path.open("r+b"))
-
-    def _header(self) -> bytes:
-        """The beginning of the array's file; numpy leaves room in it, so its length is always the same."""
-        shape = (sum(map(is_usable, self.records)), self._size, self._size, 3)
-        header = io.BytesIO()
-        np.lib.format.write_array_header_1_0(header, {"descr": "|u1", "fortran_order": False, "shape": shape})
-        return header.getvalue()
-
     def _salvage(self) -> None:
         """Take over the records up to the first that is cut off or does not fit its pixels; drop the rest."""
-        if self._pixels:
-            self._pixels.write(self._header())
-        end = 0
+        end = num_usable = 0
         for line in self._index:
             record = _parse(line)
-            if record is None or not self._pixels_fit(record):
+            if record is None or not self._fits(record, num_usable):
                 break
             self.records.append(record)
             end += len(line)
-        _cut(self._index, end)
-        if self._pixels:
-            _cut(self._pixels, len(self._header()) + sum(map(is_usable, self.records)) * self._row_bytes)
+            num_usable += is_usable(record)
+        self._index.seek(end)
+        self._index.truncate()
+        if self._pixels is not None:
+            self._pixels.cut(num_usable)
 
-    def _pixels_fit(self, record: Record) -> bool:
+    def _fits(self, record: Record, row: int) -> bool:
         if self._pixels is None or not is_usable(record):
             return True
-        return content_hash(self._pixels.read(self._row_bytes)) == record[2]
-
-    @property
-    def _row_bytes(self) -> int:
-        return 3 * self._size**2
+        return content_hash(self._pixels.read(row)) == record[2]
 
 
 def _parse(line: bytes) -> Record | None:
@@ -196,8 +159,3 @@ def _parse(line: bytes) -> Record | None:
         return list(map(str, json.loads(line))) if line.endswith(b"\n") else None
     except ValueError:
         return None
-
-
-def _cut(file: IO[bytes], length: int) -> None:
-    file.seek(length)
-    file.truncate()

@@ -7,8 +7,6 @@ The key is a hash of all pixels and of the extractor, so a folder is right or ha
 beside its place, goes on where a kill left it, and is renamed when it is whole.
 """
 
-import fcntl
-import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +25,7 @@ from unmask.images.progress import Report
 from unmask.images.transforms import Pixels8
 from unmask.memory import kept_memory
 from unmask.metrics.inception import Inception
+from unmask.rows import grow_array
 
 RECIPE = 1  # to be raised when the same pixels and extractor come to give other features
 LPIPS_SIDE_PX = 64  # features of larger pictures would take megabytes each; AlexNet sees none below 32
@@ -96,31 +95,19 @@ def features_of(
 
 
 def _fill(folder: Path, pixels: PixelSet, extractor: Extractor, batch: int, report: Report) -> None:
-    """Write all features beside their place, from the first picture that is not there yet; rename."""
-    partial = folder.with_name(f".{folder.name}.partial")
-    partial.mkdir(parents=True, exist_ok=True)
-    first = extractor(pixels.read([0])).numpy()  # says how wide a row is
-    header = _header((len(pixels), first.shape[1]), first.dtype)
-    with (partial / "features.npy").open("ab") as file, kept_memory():
-        fcntl.flock(file, fcntl.LOCK_EX)  # another process with the same wish waits here
+    """Write all features, from the first picture that is not there yet, unless another process did."""
+    with files.alone(folder):
         if folder.exists():
             return
-        done = max(0, file.seek(0, io.SEEK_END) - len(header)) // first.nbytes
-        file.truncate(len(header) + done * first.nbytes if done else 0)
-        if not done:
-            file.write(header)
-        for start in range(done, len(pixels), batch):
+        with files.grow_folder(folder) as partial:
+            _grow(partial / "features.npy", pixels, extractor, batch, report)
+            about = {"extractor": extractor.name, "pictures": len(pixels), "pixels": pixels.fingerprint}
+            files.write_json(partial / "features.json", about)
+
+
+def _grow(path: Path, pixels: PixelSet, extractor: Extractor, batch: int, report: Report) -> None:
+    first = extractor(pixels.read([0])).numpy()  # says how wide a row is
+    with grow_array(path, first.shape[1:], first.dtype) as rows, kept_memory():
+        for start in range(len(rows), len(pixels), batch):
             report(start, len(pixels))
-            rows = range(start, min(start + batch, len(pixels)))
-            file.write(extractor(pixels.read(rows)).numpy().tobytes())
-        file.flush()
-        about = {"extractor": extractor.name, "pictures": len(pixels), "pixels": pixels.fingerprint}
-        files.write_json(partial / "features.json", about)
-        partial.rename(folder)
-
-
-def _header(shape: tuple[int, int], dtype: "np.dtype[np.generic]") -> bytes:
-    header = io.BytesIO()
-    about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(header, about)
-    return header.getvalue()
+            rows.append(extractor(pixels.read(range(start, min(start + batch, len(pixels))))).numpy())

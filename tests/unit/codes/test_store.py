@@ -1,4 +1,5 @@
 import json
+import threading
 
 import numpy as np
 import pytest
@@ -107,6 +108,34 @@ def test_an_encoding_that_was_cut_off_goes_on(make, codec, pixels, tmp_path, mon
     resumed = make()
     assert np.array_equal(resumed._rows, whole._rows)
     assert calls.count(2) == num_batches - stop_after, "what was there is not encoded again"
+
+
+@pytest.mark.parametrize("length", [0, 40])
+def test_a_file_cut_off_within_its_header_is_begun_anew(make, tmp_path, length):
+    whole = np.array(make()._rows)
+    partial = tmp_path / ".noise.codes.partial"
+    (tmp_path / "noise.codes").rename(partial)
+    (partial / "codes.npy").write_bytes((partial / "codes.npy").read_bytes()[:length])
+    assert np.array_equal(make()._rows, whole)
+
+
+def test_of_two_that_encode_the_same_one_waits_for_the_other(make, monkeypatch):
+    real, calls = store._encode, []
+    second = threading.Thread(target=make)
+
+    def together(*arguments):
+        calls.append(1)
+        if len(calls) == 1:
+            second.start()
+            second.join(timeout=0.3)  # time enough to write a row, were it not for the first
+        return real(*arguments)
+
+    monkeypatch.setattr(store, "_encode", together)
+    rows = make()._rows
+    second.join()
+    num_calls = len(calls)
+    assert np.array_equal(rows, make(out="whole.codes")._rows)
+    assert len(calls) == 2 * num_calls, "the second found everything done"
 
 
 def test_a_partial_store_of_another_codec_is_not_gone_on_with(make, codec, pixels, tmp_path):
