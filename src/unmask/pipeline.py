@@ -34,6 +34,7 @@ from unmask.bundle import Bundle
 from unmask.codec.preview import decode_partly
 from unmask.codec.tiles import TILE, encode_tiles
 from unmask.config import merge
+from unmask.devices import require_device
 from unmask.errors import BundleError, ConfigError, DataError
 from unmask.graphs.config import Backend
 from unmask.graphs.denoiser import make_denoiser
@@ -53,7 +54,6 @@ from unmask.sampling.fill import Denoiser
 from unmask.sampling.inpaint import Box, Patch, cut, frame, refill, selection
 from unmask.sampling.sample import sample_codes
 from unmask.sampling.start import RememberedStart
-from unmask.training.engine import find_device
 
 BATCH = 16  # pictures in memory at once
 OnStep = Callable[[Tensor], None]
@@ -77,7 +77,7 @@ def load(model: str | Path, device: str = "auto", backend: Backend = "torch") ->
     ``auto``: a GPU if there is one. An ONNX back-end computes the prior's passes by onnxruntime, on the CPU
     wherever the rest runs.
     """
-    place = torch.device(find_device(device))
+    place = require_device(device)
     return Pipeline(open_model(model), place, backend)
 
 

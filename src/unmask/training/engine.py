@@ -4,6 +4,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import torch
@@ -13,17 +14,19 @@ from lightning_fabric.strategies.ddp import DDPStrategy
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from unmask.errors import ConfigError
+from unmask.devices import require_device
 from unmask.training.config import EngineConfig
+
+PATIENCE = timedelta(days=7)  # of processes that wait while the first prepares pictures or encodes them
 
 
 class Engine:
     """One process's share of a training: where its tensors live and how it agrees with the others."""
 
     def __init__(self, config: EngineConfig) -> None:
+        device = require_device(config.device).type
         if config.threads:
             torch.set_num_threads(config.threads)
-        device = find_device(config.device)
         local = int(os.environ.get("LOCAL_WORLD_SIZE", 1))  # torchrun says how many we are
         world = int(os.environ.get("WORLD_SIZE", 1))
         # torch 2.13 has another name for broadcast_buffers, which torch 2.6 does not know.
@@ -34,7 +37,7 @@ class Engine:
             num_nodes=world // local,
             # The discriminator runs twice before it is differentiated; broadcasting its statistics in
             # between would change tensors that the backward pass still needs.
-            strategy=DDPStrategy(broadcast_buffers=False) if world > 1 else "auto",
+            strategy=DDPStrategy(timeout=PATIENCE, broadcast_buffers=False) if world > 1 else "auto",
             plugins=Bfloat16(device) if wants_bfloat16(config.precision, device) else Precision(),
         )
         self._fabric.launch()
@@ -79,12 +82,12 @@ class Engine:
         return self._fabric.autocast()
 
     def sum(self, value: Tensor) -> Tensor:
-        """The sum of a tensor over all processes."""
+        """The sum of a tensor over all processes, on the device that it came from."""
         if self.world == 1:
             return value
         total = self._fabric.all_reduce(value, reduce_op="sum")
         assert isinstance(total, Tensor)
-        return total
+        return total.to(value.device)
 
     def share(self, value: Tensor) -> None:
         """Overwrite ``value`` in place with the first process's."""
@@ -93,7 +96,7 @@ class Engine:
 
     def any(self, flag: bool) -> bool:
         """Whether the flag is set in any process."""
-        return bool(self.sum(torch.tensor(float(flag), device=self.device)) > 0)
+        return flag if self.world == 1 else bool(self.sum(torch.tensor(float(flag))) > 0)
 
     @contextmanager
     def first_goes_first(self) -> Iterator[None]:
@@ -123,16 +126,6 @@ class Bfloat16(Precision):
     def forward_context(self) -> torch.autocast:
         """What the passes of a wrapped module run in."""
         return torch.autocast(self._device, dtype=torch.bfloat16)
-
-
-def find_device(name: str) -> str:
-    """The device of that name, such as cuda or cuda:1; of auto, the fastest kind that this machine has."""
-    here = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
-    if name == "auto":
-        return next(kind for kind, is_here in here.items() if is_here)
-    if not here.get(name.partition(":")[0], True):
-        raise ConfigError(f"this machine has no device {name} that torch can use", hint="--device auto")
-    return name
 
 
 def wants_bfloat16(precision: str, device: str) -> bool:
