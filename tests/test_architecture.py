@@ -10,7 +10,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "unmask"
 RANKS = [
     {"errors", "files", "memory", "rng", "rows", "tensors"},
-    {"bundle", "devices", "foreign"},
+    {"bundle", "devices", "foreign", "ranges"},
     {"images", "codec", "prior", "diffusion", "runs", "weights", "hub", "cards"},
     {"codes", "sampling", "likelihood", "metrics", "graphs"},
     {"surprise", "training"},

@@ -8,7 +8,6 @@ import dataclasses
 import difflib
 import json
 import math
-import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -85,8 +84,6 @@ def _fit(value: Any, hint: Any, name: str) -> Any:
         kinds = [inner[0]] * len(value) if inner[-1] is Ellipsis else list(inner)
         if len(kinds) == len(value):
             return tuple(_fit(one, kind, name) for one, kind in zip(value, kinds, strict=True))
-    if origin is types.UnionType and (value is None) and types.NoneType in inner:
-        return None
     if hint is float and isinstance(value, int | float | str) and not isinstance(value, bool):
         try:
             return float(value)  # YAML reads 1e-4 as text, and JSON has no infinity

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from unmask.errors import ConfigError
+from unmask.ranges import require_at_least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,9 +32,12 @@ class QuantizerConfig:
     """fsq: values each scalar can take."""
 
     def __post_init__(self) -> None:
-        if self.codebook_size < 2:
-            raise ConfigError(f"codec.quantizer.codebook-size={self.codebook_size} holds no information")
-        if self.kind == "fsq" and (min(self.levels) < 2 or math.prod(self.levels) != self.codebook_size):
+        part = "codec.quantizer"
+        require_at_least(2, part, self, "codebook_size")
+        require_at_least(1, part, self, "anneal_steps")
+        require_at_least(0, part, self, "codebook_weight", "commitment_weight", "kl_weight")
+        require_at_least(0, part, self, "kmeans_batches", "recycle_after")
+        if self.kind == "fsq" and (math.prod(self.levels) != self.codebook_size or min(self.levels) < 2):
             raise ConfigError(
                 f"fsq levels {self.levels} make {math.prod(self.levels)} codes, "
                 f"but codec.quantizer.codebook-size is {self.codebook_size}",
@@ -65,8 +69,13 @@ class CodecConfig:
     quantizer: QuantizerConfig = field(default_factory=QuantizerConfig)
 
     def __post_init__(self) -> None:
-        if not self.multipliers or min(self.multipliers) < 1 or min(self.width, self.blocks) < 1:
-            raise ConfigError("codec.width, codec.blocks and every codec.multipliers must be at least 1")
+        require_at_least(1, "codec", self, "width", "blocks", "code_width", "groups")
+        if min(self.multipliers, default=0) < 1:
+            raise ConfigError(f"codec.multipliers={self.multipliers} must be widths of at least 1")
+        if not -math.inf < self.pixel_range[0] < self.pixel_range[1] < math.inf:
+            raise ConfigError(
+                f"codec.pixel-range={self.pixel_range} must be two numbers, the larger one last"
+            )
         for multiplier in self.multipliers:
             if (self.width * multiplier) % self.groups:
                 raise ConfigError(
@@ -114,3 +123,7 @@ class LossConfig:
     """Channels of the discriminator's first layer; later ones have up to eight times as many."""
     discriminator_layers: int = 3
     """Its depth, and so the size of the patches that it judges."""
+
+    def __post_init__(self) -> None:
+        require_at_least(0, "loss", self, "perceptual_weight", "adversarial_start", "adaptive_max")
+        require_at_least(1, "loss", self, "discriminator_width", "discriminator_layers")

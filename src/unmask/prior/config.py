@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from tyro.conf import arg
 
 from unmask.errors import ConfigError
+from unmask.ranges import require_at_least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +28,7 @@ class PriorConfig:
     """Share of activations dropped in training (beyond the paper)."""
 
     def __post_init__(self) -> None:
+        require_at_least(1, "prior", self, "width", "depth", "heads")
         if self.width % self.heads:
             raise ConfigError(f"prior.width={self.width} is not divisible by prior.heads={self.heads}")
         if self.positions == "rotary" and (self.width // self.heads) % 4:

@@ -1,11 +1,13 @@
 """What training can be told. Free of torch, so that ``--help`` is instant."""
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from tyro.conf import arg
 
 from unmask.errors import ConfigError
+from unmask.ranges import require_at_least
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
 """auto: a GPU if there is one."""
@@ -35,10 +37,13 @@ class OptimConfig:
     """Steps between updates of the running average."""
 
     def __post_init__(self) -> None:
-        if min(self.batch, self.accumulate, self.ema_every) < 1:
-            raise ConfigError("optim.batch, optim.accumulate and optim.ema-every must be at least 1")
-        if self.lr <= 0 or not 0 <= self.ema_decay < 1:
-            raise ConfigError("optim.lr must be positive and optim.ema-decay in [0, 1)")
+        require_at_least(1, "optim", self, "batch", "accumulate", "ema_every")
+        require_at_least(0, "optim", self, "warmup", "cooldown", "clip")
+        if not 0 < self.lr < math.inf:
+            raise ConfigError(f"optim.lr={self.lr} is not a positive number")
+        for name, share in (("beta1", self.beta1), ("beta2", self.beta2), ("ema-decay", self.ema_decay)):
+            if not 0 <= share < 1:
+                raise ConfigError(f"optim.{name}={share} is not in [0, 1)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +66,8 @@ class LoopConfig:
     """Stop after this many validations in a row without a new best. 0: never."""
 
     def __post_init__(self) -> None:
-        if min(self.steps, self.log_every, self.validate_every, self.save_every, self.keep) < 1:
-            raise ConfigError("every count under loop must be at least 1")
+        require_at_least(1, "loop", self, "steps", "log_every", "validate_every", "save_every", "keep")
+        require_at_least(0, "loop", self, "patience")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +80,9 @@ class EngineConfig:
     """auto: bfloat16 where the device gains from it (recent GPUs), float32 elsewhere."""
     threads: int = 0
     """CPU threads. 0: all cores."""
+
+    def __post_init__(self) -> None:
+        require_at_least(0, "engine", self, "threads")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +103,6 @@ class DiffusionConfig:
     """Passes for each held-out picture when the bound is measured."""
 
     def __post_init__(self) -> None:
-        if min(self.steps, self.validation_draws) < 1:
-            raise ConfigError("diffusion.steps and diffusion.validation-draws must be at least 1")
+        require_at_least(1, "diffusion", self, "steps", "validation_draws")
         if not 0 <= self.label_smoothing < 1:
             raise ConfigError(f"diffusion.label-smoothing={self.label_smoothing} is not in [0, 1)")

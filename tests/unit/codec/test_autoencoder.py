@@ -4,7 +4,7 @@ import torch
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.config import CodecConfig, QuantizerConfig
 from unmask.codec.tiles import decode_tiles
-from unmask.errors import ConfigError, DataError
+from unmask.errors import DataError
 from unmask.rng import generator
 
 SMALL = {"width": 8, "multipliers": (1, 2), "blocks": 1, "attention": (2,), "code_width": 4, "groups": 4}
@@ -83,18 +83,3 @@ def test_tiles_of_a_purely_local_decoder_equal_the_whole(grid, rng):
     tiled = decode_tiles(decode, codes, factor=2, tile=6, overlap=2)
     expected = codes[:, None].expand(-1, 3, -1, -1).repeat_interleave(2, 2).repeat_interleave(2, 3).float()
     torch.testing.assert_close(tiled, expected)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{"groups": 3}, {"attention": (32,)}, {"multipliers": ()}, {"blocks": 0}],
-    ids=str,
-)
-def test_impossible_codecs_are_refused(changes):
-    with pytest.raises(ConfigError):
-        CodecConfig(**SMALL | changes)
-
-
-def test_a_picture_size_that_does_not_divide_names_one_that_does():
-    with pytest.raises(ConfigError, match=r"--images\.size 48"):
-        CodecConfig().grid(50)

@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-from unmask.errors import ConfigError
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer, dropout, pack
 from unmask.rng import generator
@@ -100,11 +99,3 @@ def test_dropout_keeps_the_mean_and_is_off_without_a_generator(rng):
     assert dropped.unique().tolist() == pytest.approx([0, 4 / 3])
     assert abs(dropped.mean() - 1) < 4 * (0.25 / 0.75 / len(x)) ** 0.5
     assert dropout(x, 0.25, None) is x
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"width": 30, "heads": 4}, {"dropout": 1.0}, {"width": 12, "heads": 2, "positions": "rotary"}]
-)
-def test_impossible_priors_are_refused(wrong):
-    with pytest.raises(ConfigError):
-        PriorConfig(**wrong)
