@@ -165,11 +165,10 @@ def _absent(folder: Path) -> BundleError:
     models = [str(folder / name) for name in ("best", "last") if (folder / name / MANIFEST).is_file()]
     if models:
         return BundleError(f"{folder} is a run, not a model", hint=f"its models:  {'  '.join(models)}")
-    if (folder.with_name("last") / MANIFEST).is_file():
-        hint = f"until then:  {folder.with_name('last')}"
-        return BundleError(
-            f"there is no {folder} yet: the best model is known at the first validation", hint=hint
-        )
+    last = folder.parent / "last"
+    if (last / MANIFEST).is_file():
+        message = f"there is no {folder} yet: the best model is known at the first validation"
+        return BundleError(message, hint=f"until then:  {last}")
     if (folder / "config.json").is_file() and (folder / "log.jsonl").is_file():
         return BundleError(f"{folder} is a run that has not kept a model yet")
     wanted = f"a model is a folder with {MANIFEST} in it, such as runs/NAME/best"

@@ -160,6 +160,16 @@ class TestAPathThatIsNoBundle:
         (tmp_path / "log.jsonl").touch()
         assert "has not kept a model yet" in refusal(tmp_path)
 
+    @pytest.mark.parametrize("nameless", [".", "/", ".."])
+    def test_may_have_no_name(self, tmp_path, monkeypatch, nameless):
+        (tmp_path / "inner").mkdir()
+        monkeypatch.chdir(tmp_path / "inner")
+        assert "is not a model" in refusal(Path(nameless))
+
+    def test_but_the_best_of_a_young_run_says_which_there_is(self, tmp_path):
+        bundle.save(whole(), tmp_path / "last")
+        assert f"until then:  {tmp_path / 'last'}" in refusal(tmp_path / "best")
+
     def test_says_what_a_model_is(self, tmp_path):
         (tmp_path / "model.th").touch()
         assert "there is nothing at" in refusal(tmp_path / "nowhere")
