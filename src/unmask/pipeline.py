@@ -148,6 +148,8 @@ class Pipeline:
 
         The bound is that of a chain of ``steps`` steps, without a number that of the limit of ever more.
         """
+        if draws < 1 or (steps is not None and steps < 1):
+            raise ConfigError(f"draws {draws} and steps {steps} score nothing; 1 of each is the least")
         scores, first = [], 0
         for images in self._batches(pictures):
             codes = rearrange(self.codec.encode(images), "B h w -> B (h w)")

@@ -6,6 +6,7 @@ from PIL import Image
 
 import unmask
 from unmask import pipeline
+from unmask.errors import ConfigError
 from unmask.images.config import ImagesConfig
 from unmask.images.pixels import open_pixels
 from unmask.images.sources import open_source
@@ -28,3 +29,9 @@ def test_what_was_held_out_in_training_stays_held_out(tmp_path, share):
     trained_with = open_pixels(open_source(str(tmp_path)), ImagesConfig(size=64, validation=share))
     assert model.open(str(tmp_path), "validation").names == trained_with.split("validation").names
     assert model.open(str(tmp_path), "train").names == trained_with.split("train").names
+
+
+@pytest.mark.parametrize("wrong", [{"draws": 0}, {"steps": 0}, {"steps": -1}], ids=str)
+def test_a_score_of_no_draws_or_no_steps_is_refused(wrong):
+    with pytest.raises(ConfigError, match="1 of each is the least"):
+        unmask.load("emoji", "cpu").score([Image.new("RGB", (64, 64))], **wrong)
