@@ -24,6 +24,7 @@ from unmask.codec.config import CodecConfig, LossConfig
 from unmask.codec.discriminator import Discriminator
 from unmask.codec.losses import discriminator_loss, generator_loss
 from unmask.codec.perceptual import Perceptual
+from unmask.codec.tiles import TILE, decode_tiles
 from unmask.images.pixels import PixelSet
 from unmask.memory import kept_memory
 from unmask.rng import generator
@@ -108,7 +109,7 @@ def peak_of_decoding(size_px: int, tiled: bool) -> int:
     codes = torch.randint(1024, (1, edge, edge), generator=generator(2))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with torch.no_grad():
-        codec.decode(codes) if tiled else codec.pixels(codec.quantizer.lookup(codes))
+        decode_tiles(codec.decode, codes, codec.config.factor, tile=TILE if tiled else edge)
     return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
 
 

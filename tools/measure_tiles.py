@@ -4,23 +4,15 @@ python tools/measure_tiles.py runs/codec/best emoji
 """
 
 import sys
-from functools import partial
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.tiles import OVERLAP, TILE, decode_tiles
 from unmask.images.transforms import to_tensor
 from unmask.pipeline import load
 
 EDGE = 6  # pictures along the mosaic's edge
-
-
-def decode(codec: Autoencoder, codes: Tensor) -> Tensor:
-    """All codes in one piece."""
-    return codec.pixels(codec.quantizer.lookup(codes))
 
 
 @torch.no_grad()
@@ -32,8 +24,7 @@ def main(model: str, data: str) -> None:
     mosaic = to_tensor(np.concatenate([np.concatenate(list(row), axis=1) for row in rows])[None])
     mosaic = mosaic.to(pipeline.device)
     codes = codec.encode(mosaic)
-    whole = decode(codec, codes).clamp(0, 1)
-    tiled = decode_tiles(partial(decode, codec), codes, codec.config.factor).clamp(0, 1)
+    whole, tiled = codec.decode(codes), decode_tiles(codec.decode, codes, codec.config.factor, tile=TILE)
     difference = 255 * (whole - tiled).abs()
     print(f"{codes.shape[1]}×{codes.shape[2]} codes, tiles of {TILE} that overlap by {OVERLAP}")
     print(f"difference: mean {difference.mean():.2f}, largest {difference.max():.0f} of 255 levels")

@@ -122,6 +122,11 @@ class Pipeline:
         return int(self.about["image_size"])
 
     @property
+    def _tile(self) -> int:
+        """Codes along the edge of what the codec takes at a time, no fewer than it was trained on."""
+        return max(TILE, self.codec.config.grid(self.image_size))
+
+    @property
     def _images(self) -> ImagesConfig:
         """How the pictures of the last training were prepared, and how many of them were held out."""
         training = self.about.get("prior_training") or self.about.get("codec_training") or {}
@@ -212,8 +217,12 @@ class Pipeline:
         Those of a canvas say its grid of codes.
         """
         h, w = grid or self.prior.grid
-        grids = rearrange(codes.to(self.device), "B (h w) -> B h w", h=h, w=w)
-        return to_pictures(decode_partly(self.codec, grids))
+        return to_pictures(self.decode(rearrange(codes, "B (h w) -> B h w", h=h, w=w)))
+
+    @torch.no_grad()
+    def decode(self, codes: Tensor) -> Tensor:
+        """(B, h, w) codes, on any grid, to (B, 3, H, W) images in [0, 1], grey where they are MASK."""
+        return decode_partly(self.codec, codes.to(self.device), tile=self._tile)
 
     def _draw(
         self, images: range, config: SamplingConfig, seed: int, batch: int, on_step: OnStep | None
@@ -269,7 +278,7 @@ class Pipeline:
         codes = sample_codes(
             denoise, range(1), denoise.grid, config, seed=seed, device=self.device, on_step=on_step
         )
-        return to_pictures(self.codec.decode(codes.view(1, *denoise.grid)))[0].crop((0, 0, *size))
+        return to_pictures(self.decode(codes.view(1, *denoise.grid)))[0].crop((0, 0, *size))
 
     @torch.no_grad()
     def inpaint(
@@ -310,7 +319,7 @@ class Pipeline:
         )
         best_first = drawn.log_p.argsort(descending=True, stable=True)
         grids = drawn.codes[best_first if rank else slice(None)].view(count, 1, *patch.grid)
-        return [patch.paste(self.codec.decode(codes)[0]) for codes in grids]
+        return [patch.paste(self.decode(codes)[0]) for codes in grids]
 
     def patch(self, image: Picture, mask: Picture | Box, seam: int | None = None) -> Patch:
         """What ``inpaint`` looks at of a picture: its grid is that of the codes which ``on_step`` sees."""
@@ -368,8 +377,7 @@ class Pipeline:
     def _known_codes(self, patch: Patch) -> Tensor:
         """(N,) codes of a patch, MASK where it is to be drawn anew."""
         images = to_tensor(patch.pixels[None]).to(self.device)
-        tile = max(TILE, *self.prior.grid)  # no smaller than what the codec was trained on
-        codes = encode_tiles(self.codec.encode, images, self.codec.config.factor, tile=tile)
+        codes = encode_tiles(self.codec.encode, images, self.codec.config.factor, tile=self._tile)
         masked = torch.from_numpy(patch.masked).to(self.device)
         return codes[0].masked_fill(masked, self.prior.mask_id).flatten()
 

@@ -1,15 +1,33 @@
 import doctest
+from dataclasses import asdict
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 import unmask
 from unmask import pipeline
+from unmask.bundle import Bundle, Part
+from unmask.codec.autoencoder import Autoencoder
+from unmask.codec.config import CodecConfig, QuantizerConfig
+from unmask.codec.tiles import decode_tiles
 from unmask.errors import ConfigError
 from unmask.images.config import ImagesConfig
 from unmask.images.pixels import open_pixels
 from unmask.images.sources import open_source
+from unmask.pipeline import Pipeline
+from unmask.rng import generator
+
+
+def untrained(size_px):
+    """A codec of random weights, for pictures of that size; a code is 2×2 pixels."""
+    quantizer = QuantizerConfig(codebook_size=16)
+    config = CodecConfig(
+        width=8, multipliers=(1, 2), blocks=1, attention=(), code_width=4, groups=4, quantizer=quantizer
+    )
+    part = Part(asdict(config), Autoencoder(config, generator(0)).state_dict())
+    return Pipeline(Bundle(part, about={"image_size": size_px}), torch.device("cpu"))
 
 
 def test_the_examples_in_the_docstring_run():
@@ -29,6 +47,20 @@ def test_what_was_held_out_in_training_stays_held_out(tmp_path, share):
     trained_with = open_pixels(open_source(str(tmp_path)), ImagesConfig(size=64, validation=share))
     assert model.open(str(tmp_path), "validation").names == trained_with.split("validation").names
     assert model.open(str(tmp_path), "train").names == trained_with.split("train").names
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("size_px", "tile"), [(80, 40), (16, 32)])
+def test_a_canvas_is_decoded_in_tiles_no_smaller_than_the_pictures_of_the_training(size_px, tile, rng):
+    model = untrained(size_px)
+    codes = torch.randint(16, (1, 8, 45), generator=rng)
+
+    def decode(part):
+        return model.codec.pixels(model.codec.quantizer.lookup(part))
+
+    torch.testing.assert_close(model.decode(codes), decode_tiles(decode, codes, 2, tile=tile).clamp(0, 1))
+    trained = torch.randint(16, (1, size_px // 2, size_px // 2), generator=rng)
+    assert torch.equal(model.decode(trained), model.codec.decode(trained))
 
 
 @pytest.mark.parametrize("wrong", [{"draws": 0}, {"steps": 0}, {"steps": -1}], ids=str)

@@ -17,7 +17,7 @@ from unmask.likelihood import bits_per_code, score_codes
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
-from unmask.surprise import code_nats, fit_scale, level_nats, pixel_nats, scale_head
+from unmask.surprise import code_nats, decoded, fit_scale, level_nats, pixel_nats, scale_head
 
 CODEC = CodecConfig(
     width=4,
@@ -105,6 +105,16 @@ def test_the_bound_covers_a_known_mixture_picture_by_picture(rng, bits):
         assert (bound >= truth - 1e-12).all()
     best = (nats - log_prior).amin(1)
     assert (best - truth).mean() < 0.3  # and the bound is near where codes hardly overlap
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("size_px", [16, 80])
+def test_pixels_are_expected_where_the_decoder_puts_them(rng, size_px):
+    """Also those of a codec trained on larger grids than the tiles of a canvas."""
+    codec = Autoencoder(CODEC, generator(1)).eval()
+    images = torch.rand(1, 3, size_px, size_px, generator=rng)
+    _, mean = decoded(codec, images)
+    torch.testing.assert_close(mean, 255 * codec.decode(codec.encode(images)))
 
 
 def test_the_head_learns_where_pixels_are_uncertain(codec, discs):

@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from unmask.codec.blocks import Attention, Down, Residual, Up, channels_last, norm
 from unmask.codec.config import CodecConfig
 from unmask.codec.quantizers import Quantized, make_quantizer
-from unmask.codec.tiles import decode_tiles
 from unmask.errors import DataError
 from unmask.rng import initialise
 
@@ -64,11 +63,8 @@ class Autoencoder(nn.Module):
         return self.quantizer.nearest(self.latents(images))
 
     def decode(self, codes: Tensor) -> Tensor:
-        """(B, h, w) codes to (B, 3, H, W) images in [0, 1]; grids beyond a tile are decoded tile by tile."""
-        return decode_tiles(self._decode_whole, codes, self.config.factor).clamp(0, 1)
-
-    def _decode_whole(self, codes: Tensor) -> Tensor:
-        return self.pixels(self.quantizer.lookup(codes))
+        """(B, h, w) codes to (B, 3, H, W) images in [0, 1], in one piece as in training (see ``tiles``)."""
+        return self.pixels(self.quantizer.lookup(codes)).clamp(0, 1)
 
     def _check(self, images: Tensor) -> None:
         factor = self.config.factor

@@ -1,11 +1,14 @@
-"""Pictures of any size through the codec in bounded memory: tiles that overlap."""
+"""Pictures larger than those of the training through the codec, in bounded memory: tiles that overlap.
+
+A tile is no smaller than what the codec was trained on: what training does in one piece stays in one.
+"""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-TILE = 32  # codes along a tile's edge
+TILE = 32  # codes along a tile's edge, or more if a codec was trained on more
 OVERLAP = 8  # codes that neighbouring tiles share
 
 
@@ -14,7 +17,7 @@ def decode_tiles(
     codes: Tensor,
     factor: int,
     *,
-    tile: int = TILE,
+    tile: int,
     overlap: int = OVERLAP,
 ) -> Tensor:
     """(B, h, w) codes to (B, 3, h·factor, w·factor) images, at most ``tile``×``tile`` codes at a time.
@@ -45,7 +48,7 @@ def encode_tiles(
     images: Tensor,
     factor: int,
     *,
-    tile: int = TILE,
+    tile: int,
     overlap: int = OVERLAP,
 ) -> Tensor:
     """(B, 3, H, W) images to (B, H/factor, W/factor) codes, at most ``tile``×``tile`` codes at a time.

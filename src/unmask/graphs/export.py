@@ -42,12 +42,8 @@ def export_codec(codec: Autoencoder, size_px: int, folder: Path) -> None:
     """Write encoder.onnx and decoder.onnx for pictures of ``size_px`` pixels."""
     edge = codec.config.grid(size_px)
     images, codes = torch.zeros(2, 3, size_px, size_px), torch.zeros(2, edge, edge, dtype=torch.int64)
-
-    def decode(codes: Tensor) -> Tensor:
-        return codec.pixels(codec.quantizer.lookup(codes)).clamp(0, 1)
-
     _export(codec, codec.encode, {"images": images}, "codes", folder / ENCODER)
-    _export(codec, decode, {"codes": codes}, "images", folder / DECODER)
+    _export(codec, codec.decode, {"codes": codes}, "images", folder / DECODER)
 
 
 def export_prior(prior: Transformer, folder: Path) -> None:

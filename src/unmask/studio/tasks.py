@@ -8,7 +8,6 @@ from einops import rearrange
 from PIL import Image
 from torch import Tensor
 
-from unmask.codec.preview import decode_partly
 from unmask.errors import ConfigError, DataError
 from unmask.pipeline import OnStep, Pipeline
 from unmask.sampling.inpaint import Box, Sides, frame
@@ -98,10 +97,9 @@ def _redrawing(
     patch = model.patch(picture, mask)
     num_codes = request.count * int(patch.masked.sum())
 
-    @torch.no_grad()
     def show(codes: Tensor) -> list[Image.Image]:
-        grids = rearrange(codes.to(model.device), "B (h w) -> B h w", h=patch.grid[0])
-        return [patch.paste(image).crop(asked) for image in decode_partly(model.codec, grids)]
+        grids = rearrange(codes, "B (h w) -> B h w", h=patch.grid[0])
+        return [patch.paste(image).crop(asked) for image in model.decode(grids)]
 
     def run(report: Report) -> Outcome:
         settings = request.model_dump(include=Edit.model_fields.keys() - {"image"})

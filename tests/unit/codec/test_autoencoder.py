@@ -64,11 +64,20 @@ def test_pictures_that_do_not_fit_are_refused_in_a_sentence(shape, complaint):
     assert complaint in str(error.value)
 
 
-def test_a_grid_within_a_tile_is_decoded_in_one_piece(rng):
+@torch.no_grad()
+@pytest.mark.parametrize("grid", [(8, 8), (40, 33)])
+def test_codes_are_decoded_in_one_piece_as_in_training(grid, rng):
+    """A codec trained on 40 codes along an edge has never seen a tile of 32."""
     codec = small_codec()
-    codes = torch.randint(1024, (1, 8, 8), generator=rng)
+    codes = torch.randint(1024, (1, *grid), generator=rng)
     whole = codec.pixels(codec.quantizer.lookup(codes))
     assert torch.equal(codec.decode(codes), whole.clamp(0, 1))
+
+
+def test_a_grid_within_a_tile_is_decoded_in_one_piece():
+    codes, calls = torch.zeros(1, 6, 5, dtype=torch.int64), []
+    decode_tiles(lambda part: calls.append(part.shape) or torch.zeros(1, 3, 12, 10), codes, 2, tile=6)
+    assert calls == [codes.shape]
 
 
 @pytest.mark.parametrize("grid", [(7, 7), (6, 20), (13, 9)])
