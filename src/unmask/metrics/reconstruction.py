@@ -11,7 +11,7 @@ from unmask.codec.perceptual import Perceptual
 from unmask.images.pixels import PixelSet
 from unmask.images.progress import Report
 from unmask.images.transforms import to_levels, to_tensor
-from unmask.metrics.distortion import psnr, ssim
+from unmask.metrics.distortion import WINDOW, psnr, ssim
 from unmask.metrics.fid import Moments, frechet_distance
 from unmask.metrics.inception import WIDTH, Inception
 
@@ -38,7 +38,9 @@ def measure_reconstructions(
     ``add_up`` adds a tensor up over the processes.
     """
     device = next(codec.parameters()).device
-    measures: dict[str, Measure] = {"l1": _l1, "psnr": psnr, "ssim": ssim}
+    measures: dict[str, Measure] = {"l1": _l1, "psnr": psnr}
+    if pixels.read([]).shape[1] >= WINDOW:  # smaller pictures have none
+        measures["ssim"] = ssim
     if perceptual:
         measures["lpips"] = perceptual.to(device)
     if inception:

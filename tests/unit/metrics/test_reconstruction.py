@@ -50,8 +50,9 @@ def measure(monkeypatch) -> Callable[..., dict[str, float]]:
     monkeypatch.setattr(reconstruction, "WIDTH", WIDTH)
     codec = Autoencoder(CODEC, generator(0)).eval().requires_grad_(False)
 
-    def measured(count: int, **shared: Any) -> dict[str, float]:
-        pictures = np.random.default_rng(0).integers(0, 256, (count, 16, 16, 3), dtype=np.uint8)
+    def measured(count: int, size_px: int = 16, **shared: Any) -> dict[str, float]:
+        shape = (count, size_px, size_px, 3)
+        pictures = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
         names = [str(number) for number in range(count)]
         pixels = PixelSet(names, np.arange(count), lambda rows: pictures[rows], names)
         networks = {"perceptual": Elsewhere(), "inception": Elsewhere()}
@@ -82,6 +83,10 @@ def test_every_figure_is_measured_by_networks_that_come_to_the_codec(measure):
     figures = measure(5)
     assert list(figures) == ["l1", "psnr", "ssim", "lpips", "fid", "codes_used", "perplexity"]
     assert all(np.isfinite(value) for value in figures.values())
+
+
+def test_pictures_smaller_than_a_window_of_ssim_have_none(measure):
+    assert list(measure(5, size_px=8)) == ["l1", "psnr", "lpips", "fid", "codes_used", "perplexity"]
 
 
 @pytest.mark.parametrize(("count", "world"), [(5, 2), (2, 3)])
