@@ -86,6 +86,8 @@ def train_prior(
     if resume:
         _check_codec(out, codec, model.codec.fingerprint)
     codes = _codes(settings, model, data, engine)
+    # A store was made before, with settings of its own; what is held out is what was held out there.
+    settings = replace(settings, images=merge(settings.images, codes.stamp.images))
     task = PriorTask(
         settings.prior,
         settings.diffusion,
@@ -115,8 +117,8 @@ def encode_data(
     model: Bundle, data: str, images: ImagesConfig, engine: Engine, out: Path | None = None
 ) -> Codes:
     """Codes of ``data`` by the model's codec, in ``out`` or remembered in the cache folder."""
-    size = model.about["image_size"]
-    pixels = _pixels(data, replace(images, size=size), engine)
+    images = replace(images, size=model.about["image_size"])
+    pixels = _pixels(data, images, engine)
     fingerprint = model.codec.fingerprint
     if out is None:
         pictures = f"{pixels.split('train').fingerprint}-{pixels.split('validation').fingerprint}"
@@ -124,7 +126,7 @@ def encode_data(
         out = cache_folder() / f"{fingerprint}-{pictures}{views}.codes"
     codec = codec_from(model.codec).to(engine.device)
     with engine.first_goes_first(), kept_memory():
-        return encode(codec, fingerprint, pixels, data, size, out, flips=images.flip, shift=images.shift)
+        return encode(codec, fingerprint, pixels, data, images, out)
 
 
 def _loaded(module: M, name: str) -> M:

@@ -13,9 +13,12 @@ from unmask.codec.config import CodecConfig, LossConfig, QuantizerConfig
 from unmask.config import CodecTraining, PriorTraining
 from unmask.errors import RunError
 from unmask.images.config import ImagesConfig
+from unmask.models import open_model
+from unmask.pipeline import load
 from unmask.prior.config import PriorConfig
-from unmask.stages import train_codec, train_prior
+from unmask.stages import _lasting_data, encode_data, train_codec, train_prior
 from unmask.training.config import EngineConfig, LoopConfig, OptimConfig
+from unmask.training.engine import Engine
 
 IMAGES = ImagesConfig(size=16, validation=0.2)
 LOOP = LoopConfig(steps=2, log_every=1, validate_every=1, save_every=1)
@@ -115,9 +118,21 @@ def test_where_pixels_are_kept_may_change_and_what_shapes_networks_may_not(data,
             train_codec(replace(longer, **changed), data, place / "codec", resume=True)
 
 
-def test_built_in_pictures_stay_the_built_in_ones_where_a_folder_has_their_name(place):
-    from unmask.stages import _lasting_data
+def test_a_prior_on_stored_codes_knows_what_was_held_out_when_they_were_made(data, place):
+    """Its model opens the data by that split; by another one, held-out pictures would be trained on."""
+    train_codec(CODEC, data, place / "codec")
+    others = replace(IMAGES, validation=0.5, background="black")
+    engine = Engine(CODEC.engine)
+    stamp = encode_data(open_model("codec/best"), data, others, engine, place / "noise.codes").stamp
+    train_prior(PRIOR, "codec/best", "noise.codes", place / "prior")
+    model = load("prior/best", "cpu")
+    assert len(model.open(data, "validation")) == stamp.num_validation
+    assert model.open(data, "train").fingerprint == stamp.pixels[0]
+    longer = replace(PRIOR, images=others, loop=replace(LOOP, steps=3))
+    assert train_prior(longer, "codec/best", "noise.codes", place / "prior", resume=True)
 
+
+def test_built_in_pictures_stay_the_built_in_ones_where_a_folder_has_their_name(place):
     (place / "emoji").mkdir()
     (place / "photos").mkdir()
     assert _lasting_data("emoji") == "emoji"

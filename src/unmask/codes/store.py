@@ -22,6 +22,7 @@ from torch import Tensor
 from unmask import files
 from unmask.codec.autoencoder import Autoencoder
 from unmask.errors import DataError
+from unmask.images.config import ImagesConfig
 from unmask.images.pixels import Pixels
 from unmask.images.progress import bar
 from unmask.images.splits import Split
@@ -50,6 +51,8 @@ class Stamp:
     num_train: int
     num_validation: int
     shift: int = 0
+    images: dict[str, Any] = field(default_factory=dict, compare=False)
+    """How the pictures were prepared and split; what that came to is in their fingerprints."""
     format: int = FORMAT
 
     @property
@@ -103,27 +106,29 @@ def encode(
     fingerprint: str,
     pixels: Pixels,
     data: str,
-    image_size: int,
+    images: ImagesConfig,
     out: Path,
     *,
-    flips: bool,
-    shift: int = 0,
     batch: int = 32,
 ) -> Codes:
-    """Encode both splits of ``pixels`` into ``out``, or take what is there if it is just that."""
+    """Encode both splits of ``pixels`` into ``out``, or take what is there if it is just that.
+
+    ``images`` says how ``data`` became these pixels, and in which views they are encoded.
+    """
     train, validation = pixels.split("train"), pixels.split("validation")
-    edge = codec.config.grid(image_size)
+    edge = codec.config.grid(images.size)
     stamp = Stamp(
         codec=fingerprint,
         pixels=(train.fingerprint, validation.fingerprint),
         data=data,
-        image_size=image_size,
+        image_size=images.size,
         grid=(edge, edge),
         codebook_size=codec.codebook_size,
-        flips=flips,
+        flips=images.flip,
         num_train=len(train),
         num_validation=len(validation),
-        shift=shift,
+        shift=images.shift,
+        images=asdict(images),
     )
     if not out.exists():
         try:

@@ -40,7 +40,8 @@ def pixels(tmp_path, rng):
 @pytest.fixture
 def make(codec, pixels, tmp_path):
     def make(flips=True, shift=0, batch=4, out="noise.codes"):
-        return encode(codec, "abc", pixels, "noise", 8, tmp_path / out, flips=flips, shift=shift, batch=batch)
+        images = ImagesConfig(size=8, validation=0.3, flip=flips, shift=shift)
+        return encode(codec, "abc", pixels, "noise", images, tmp_path / out, batch=batch)
 
     return make
 
