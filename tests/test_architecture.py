@@ -16,6 +16,7 @@ RANKS = [
     {"surprise", "training"},
     {"config", "presets"},
     {"models"},
+    {"editing"},
     {"importers", "pipeline", "stages"},
     {"studio", "tour"},
     {"cli"},

@@ -76,5 +76,5 @@ def test_arguments_and_defaults_are_those_of_the_code(function, heading, column,
 
 def test_the_page_on_python_speaks_of_every_public_method():
     text = (ROOT / "docs/python.md").read_text()
-    for name in vars(unmask.Pipeline):
+    for name in dir(unmask.Pipeline):
         assert name.startswith("_") or re.search(rf"`model\.{name}\b|`{name}`", text), name

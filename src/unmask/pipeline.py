@@ -18,9 +18,8 @@
 2
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -30,34 +29,23 @@ from einops import rearrange
 from PIL import Image
 from torch import Tensor
 
-from unmask.bundle import Bundle
-from unmask.codec.preview import decode_partly
-from unmask.codec.tiles import TILE, encode_tiles
 from unmask.config import merge
 from unmask.devices import require_device
-from unmask.errors import BundleError, ConfigError, DataError
+from unmask.editing import BATCH, Editor
+from unmask.errors import ConfigError, DataError
 from unmask.graphs.config import Backend
-from unmask.graphs.denoiser import make_denoiser
 from unmask.images.config import ImagesConfig
 from unmask.images.pictures import Picture, open_picture
 from unmask.images.pixels import PixelSet, open_pixels
 from unmask.images.sources import open_source
 from unmask.images.splits import Split
-from unmask.images.transforms import MAX_PIXELS, TOO_LARGE, square, to_pictures, to_tensor
+from unmask.images.transforms import square, to_pictures, to_tensor
 from unmask.likelihood import bits_per_code, join, score_codes
-from unmask.models import codec_from, open_model, prior_from
-from unmask.prior.transformer import Transformer
+from unmask.models import open_model
 from unmask.sampling.autoregressive import autoregress
-from unmask.sampling.canvas import Canvas
 from unmask.sampling.config import Order, SamplingConfig, Schedule, Temperature
-from unmask.sampling.fill import Denoiser
-from unmask.sampling.inpaint import Box, Patch, cut, frame, refill, selection
+from unmask.sampling.fill import OnStep
 from unmask.sampling.sample import sample_codes
-from unmask.sampling.start import RememberedStart
-
-BATCH = 16  # pictures in memory at once
-OnStep = Callable[[Tensor], None]
-"""Shown the (B, N) codes after every pass, MASK where nothing is known yet."""
 
 
 @dataclass(frozen=True)
@@ -81,50 +69,8 @@ def load(model: str | Path, device: str = "auto", backend: Backend = "torch") ->
     return Pipeline(open_model(model), place, backend)
 
 
-class Pipeline:
+class Pipeline(Editor):
     """A codec and, where it has one, a prior. Pictures go in and come out as PIL images."""
-
-    def __init__(self, model: Bundle, device: torch.device, backend: Backend = "torch") -> None:
-        self.about = model.about
-        names = [part.fingerprint for part in model.parts.values()]
-        self.fingerprint = "-".join(names if backend == "torch" else [*names, backend])
-        self.device = device
-        self.codec = codec_from(model.codec).to(device)
-        self._prior = prior_from(model.prior).to(device) if model.prior else None
-        self._graph = None if backend == "torch" else make_denoiser(self.prior, names[-1], backend)
-
-    def __repr__(self) -> str:
-        size, codes = self.image_size, self.codec.codebook_size
-        parts = [f"{size}×{size} pictures", f"{codes} codes"]
-        if self._prior is not None:
-            h, w = self._prior.grid
-            parts = [parts[0], f"{h}×{w} of {codes} codes", f"{self._prior.config.kind} prior"]
-        return f"<Pipeline: {', '.join(parts)}, on {self.device}>"
-
-    @property
-    def prior(self) -> Transformer:
-        """The prior; a model that is a codec alone has none."""
-        if self._prior is None:
-            raise BundleError(
-                "this model is a codec alone and has no prior",
-                hint="train one:  unmask train prior CODEC DATA --out runs/prior",
-            )
-        return self._prior
-
-    @cached_property
-    def denoiser(self) -> Denoiser:
-        """The prior as samplers ask it: what it says before anything is known is computed once."""
-        return RememberedStart(self._graph or self.prior)
-
-    @property
-    def image_size(self) -> int:
-        """Edge in pixels of the pictures that the model was trained on."""
-        return int(self.about["image_size"])
-
-    @property
-    def _tile(self) -> int:
-        """Codes along the edge of what the codec takes at a time, no fewer than it was trained on."""
-        return max(TILE, self.codec.config.grid(self.image_size))
 
     @property
     def _images(self) -> ImagesConfig:
@@ -210,7 +156,6 @@ class Pipeline:
         parts = (self.codec.decode(grids[start : start + batch]) for start in range(0, count, batch))
         return [picture for images in parts for picture in to_pictures(images)]
 
-    @torch.no_grad()
     def preview(self, codes: Tensor, grid: tuple[int, int] | None = None) -> list[Image.Image]:
         """The (B, N) codes that ``on_step`` sees as pictures, grey where they are MASK.
 
@@ -218,11 +163,6 @@ class Pipeline:
         """
         h, w = grid or self.prior.grid
         return to_pictures(self.decode(rearrange(codes, "B (h w) -> B h w", h=h, w=w)))
-
-    @torch.no_grad()
-    def decode(self, codes: Tensor) -> Tensor:
-        """(B, h, w) codes, on any grid, to (B, 3, H, W) images in [0, 1], grey where they are MASK."""
-        return decode_partly(self.codec, codes.to(self.device), tile=self._tile)
 
     def _draw(
         self, images: range, config: SamplingConfig, seed: int, batch: int, on_step: OnStep | None
@@ -251,155 +191,6 @@ class Pipeline:
             batch=batch,
             on_step=on_step,
         )
-
-    @torch.no_grad()
-    def canvas(
-        self,
-        size: tuple[int, int],
-        *,
-        steps: int | None = None,
-        temperature: Temperature = 0.8,
-        order: Order = "random",
-        seed: int = 0,
-        stride: int = 1,
-        windows: int | None = None,
-        on_step: OnStep | None = None,
-    ) -> Image.Image:
-        """A picture of ``size`` (width, height) in pixels, at least as large as those of the training.
-
-        What a code could be is the mean over all windows of the trained size that contain it. ``stride``
-        takes only windows so many codes apart, ``windows`` only about so many a pass: faster, less exact.
-        Without ``steps`` the chain has as many as there are codes.
-        """
-        self._check_size(size)
-        factor = self.codec.config.factor
-        denoise = self._canvas((-(-size[1] // factor), -(-size[0] // factor)), stride, windows, seed)
-        config = SamplingConfig(steps=steps, temperature=temperature, order=order)
-        codes = sample_codes(
-            denoise, range(1), denoise.grid, config, seed=seed, device=self.device, on_step=on_step
-        )
-        return to_pictures(self.decode(codes.view(1, *denoise.grid)))[0].crop((0, 0, *size))
-
-    @torch.no_grad()
-    def inpaint(
-        self,
-        image: Picture,
-        mask: Picture | Box,
-        *,
-        count: int = 4,
-        steps: int | None = None,
-        temperature: Temperature = 1.0,
-        seed: int = 0,
-        seam: int | None = None,
-        rank: bool = False,
-        stride: int = 1,
-        windows: int | None = None,
-        on_step: OnStep | None = None,
-    ) -> list[Image.Image]:
-        """``count`` versions of a picture, upright and opaque, with what is selected drawn anew.
-
-        The mask is a picture of the same size, white where to replace, or a box (left, top, width, height).
-        Other pixels stay as they are, bit for bit, but for a seam of so many pixels around the selection over
-        which new fades into old; unless given it is half as wide as a code, and 0 is a hard edge. With
-        ``rank`` the version whose new codes the model finds likeliest comes first. Pictures larger than those
-        of the training are a ``canvas``, with its ``stride`` and ``windows``. Without ``steps`` the chain has
-        as many as there are codes to draw.
-        """
-        patch = self.patch(image, mask, seam)
-        denoise = self._canvas(patch.grid, stride, windows, seed)
-        drawn = refill(
-            denoise,
-            self._known_codes(patch),
-            count,
-            seed=seed,
-            steps=steps,
-            temperature=temperature,
-            batch=BATCH,
-            on_step=on_step,
-        )
-        best_first = drawn.log_p.argsort(descending=True, stable=True)
-        grids = drawn.codes[best_first if rank else slice(None)].view(count, 1, *patch.grid)
-        return [patch.paste(self.decode(codes)[0]) for codes in grids]
-
-    def patch(self, image: Picture, mask: Picture | Box, seam: int | None = None) -> Patch:
-        """What ``inpaint`` looks at of a picture: its grid is that of the codes which ``on_step`` sees."""
-        picture = open_picture(image)
-        self._check_size(picture.size)
-        factor, selected = self.codec.config.factor, selection(mask, picture.size)
-        seam = factor // 2 if seam is None else seam
-        return cut(np.asarray(picture), selected, factor=factor, window=self.prior.grid, seam=seam)
-
-    def extend(
-        self,
-        image: Picture,
-        *,
-        left: int = 0,
-        top: int = 0,
-        right: int = 0,
-        bottom: int = 0,
-        count: int = 4,
-        steps: int | None = None,
-        temperature: Temperature = 1.0,
-        seed: int = 0,
-        seam: int | None = None,
-        rank: bool = False,
-        stride: int = 1,
-        windows: int | None = None,
-        on_step: OnStep | None = None,
-    ) -> list[Image.Image]:
-        """``count`` versions of a picture, larger by so many pixels on each side; the rest as in ``inpaint``.
-
-        The seam lies within the picture, along the edges that were moved.
-        """
-        if min(left, top, right, bottom) < 0 or not any((left, top, right, bottom)):
-            raise ConfigError(
-                f"{left}, {top}, {right}, {bottom} pixels left, above, right and below extend nothing",
-                hint="say how many on which side:  --right 128",
-            )
-        picture = open_picture(image)
-        self._check_size((left + picture.width + right, top + picture.height + bottom))
-        larger, mask, asked = frame(picture, (left, top, right, bottom), self.codec.config.factor)
-        versions = self.inpaint(
-            larger,
-            mask,
-            count=count,
-            steps=steps,
-            temperature=temperature,
-            seed=seed,
-            seam=seam,
-            rank=rank,
-            stride=stride,
-            windows=windows,
-            on_step=on_step,
-        )
-        return [version.crop(asked) for version in versions]
-
-    def _known_codes(self, patch: Patch) -> Tensor:
-        """(N,) codes of a patch, MASK where it is to be drawn anew."""
-        images = to_tensor(patch.pixels[None]).to(self.device)
-        codes = encode_tiles(self.codec.encode, images, self.codec.config.factor, tile=self._tile)
-        masked = torch.from_numpy(patch.masked).to(self.device)
-        return codes[0].masked_fill(masked, self.prior.mask_id).flatten()
-
-    def _canvas(self, grid: tuple[int, int], stride: int, windows: int | None, seed: int) -> Canvas:
-        return Canvas(self.denoiser, self.prior.grid, grid, stride=stride, windows=windows, seed=seed)
-
-    def _check_size(self, size: tuple[int, int]) -> None:
-        """Refuse pictures that the prior cannot fill in, before anything is computed."""
-        if self.prior.causal:
-            raise ConfigError(
-                "an autoregressive prior draws codes in one order only: it fills in no part of a picture and "
-                "no larger canvas",
-                hint="train an absorbing one:  unmask train prior CODEC DATA --kind absorbing",
-            )
-        factor, least = self.codec.config.factor, self.image_size
-        if any(-(-edge // factor) < codes for edge, codes in zip(size[::-1], self.prior.grid, strict=True)):
-            raise ConfigError(
-                f"{size[0]}×{size[1]} pixels are too few: the model was trained on {least}×{least}, and no "
-                "window of that size fits"
-            )
-        if size[0] * size[1] > MAX_PIXELS:
-            raise ConfigError(f"{size[0]}×{size[1]} pixels are {TOO_LARGE}")
 
     def _batches(self, pictures: Iterable[Picture]) -> Iterator[Tensor]:
         """(B, 3, S, S) images of a few pictures at a time."""

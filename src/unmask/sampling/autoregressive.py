@@ -9,6 +9,7 @@ from torch import Tensor
 
 from unmask.sampling.config import Temperature, check_draws
 from unmask.sampling.draws import Address, draw
+from unmask.sampling.fill import OnStep
 
 
 class Continuer(Protocol):
@@ -36,7 +37,7 @@ def autoregress(
     top_k: int | None = None,
     top_p: float = 1.0,
     batch: int = 16,
-    on_step: Callable[[Tensor], None] | None = None,
+    on_step: OnStep | None = None,
 ) -> Tensor:
     """(len(images), N) codes of the given numbers of a request; draws are addressed as in ``fill``.
 

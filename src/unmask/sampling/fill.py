@@ -12,6 +12,9 @@ from unmask.sampling.config import Temperature, check_draws
 from unmask.sampling.draws import Address, draw
 from unmask.sampling.rules import Remasking, Rule
 
+OnStep = Callable[[Tensor], None]
+"""Shown the (B, N) codes after every pass, MASK where nothing is known yet."""
+
 
 class Denoiser(Protocol):
     """The one interface between network and sampler."""
@@ -37,7 +40,7 @@ def fill(
     rule: Rule | None = None,
     remask: Remasking | None = None,
     batch: int = 16,
-    on_step: Callable[[Tensor], None] | None = None,
+    on_step: OnStep | None = None,
 ) -> Tensor:
     """Fill every MASK of (B, N) codes, revealing each position at its step of the (B, N) plan.
 

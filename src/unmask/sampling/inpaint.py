@@ -3,7 +3,6 @@
 The paper, "Image Editing": mask the codes of a region, begin the chain at the time when so many are masked.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,7 +19,7 @@ from unmask.errors import ConfigError, DataError
 from unmask.images.pictures import Picture, open_picture
 from unmask.images.transforms import Pixels8
 from unmask.sampling.config import Temperature
-from unmask.sampling.fill import Denoiser, fill
+from unmask.sampling.fill import Denoiser, OnStep, fill
 
 Box = tuple[int, int, int, int]
 """Left, top, width and height, in pixels."""
@@ -161,7 +160,7 @@ def refill(
     steps: int | None = None,
     temperature: Temperature = 1.0,
     batch: int = 16,
-    on_step: Callable[[Tensor], None] | None = None,
+    on_step: OnStep | None = None,
 ) -> Candidates:
     """``count`` ways to fill the MASKs of (N,) codes; known codes stay.
 

@@ -1,6 +1,5 @@
 """Codes of new pictures: a configuration becomes a plan, a rule and one call of ``fill``."""
 
-from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -8,7 +7,7 @@ from torch import Tensor
 
 from unmask.diffusion.schedule import Curve, make_plan
 from unmask.sampling.config import SamplingConfig
-from unmask.sampling.fill import Denoiser, fill
+from unmask.sampling.fill import Denoiser, OnStep, fill
 from unmask.sampling.rules import Remasking, Rule, confidence, entropy, exchange
 
 
@@ -22,7 +21,7 @@ def sample_codes(
     device: torch.device,
     curve: Curve | None = None,
     batch: int = 16,
-    on_step: Callable[[Tensor], None] | None = None,
+    on_step: OnStep | None = None,
 ) -> Tensor:
     """(len(images), N) codes of the given numbers of a request, drawn from nothing by ``fill``."""
     N, rule = grid[0] * grid[1], _rule(config)

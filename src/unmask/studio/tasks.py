@@ -9,7 +9,8 @@ from PIL import Image
 from torch import Tensor
 
 from unmask.errors import ConfigError, DataError
-from unmask.pipeline import OnStep, Pipeline
+from unmask.pipeline import Pipeline
+from unmask.sampling.fill import OnStep
 from unmask.sampling.inpaint import Box, Sides, frame
 from unmask.studio.inspection import reconstruct, score
 from unmask.studio.jobs import Outcome, Report, Task

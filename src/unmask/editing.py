@@ -1,0 +1,172 @@
+"""Pictures larger than those of the training, and parts of pictures drawn anew."""
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+
+from unmask.codec.tiles import encode_tiles
+from unmask.errors import ConfigError
+from unmask.images.pictures import Picture, open_picture
+from unmask.images.transforms import MAX_PIXELS, TOO_LARGE, to_pictures, to_tensor
+from unmask.models import Model
+from unmask.sampling.canvas import Canvas
+from unmask.sampling.config import Order, SamplingConfig, Temperature
+from unmask.sampling.fill import OnStep
+from unmask.sampling.inpaint import Box, Patch, cut, frame, refill, selection
+from unmask.sampling.sample import sample_codes
+
+BATCH = 16  # pictures in memory at once
+
+
+class Editor(Model):
+    """A model that draws on canvases and into pictures."""
+
+    @torch.no_grad()
+    def canvas(
+        self,
+        size: tuple[int, int],
+        *,
+        steps: int | None = None,
+        temperature: Temperature = 0.8,
+        order: Order = "random",
+        seed: int = 0,
+        stride: int = 1,
+        windows: int | None = None,
+        on_step: OnStep | None = None,
+    ) -> Image.Image:
+        """A picture of ``size`` (width, height) in pixels, at least as large as those of the training.
+
+        What a code could be is the mean over all windows of the trained size that contain it. ``stride``
+        takes only windows so many codes apart, ``windows`` only about so many a pass: faster, less exact.
+        Without ``steps`` the chain has as many as there are codes.
+        """
+        self._check_size(size)
+        factor = self.codec.config.factor
+        denoise = self._canvas((-(-size[1] // factor), -(-size[0] // factor)), stride, windows, seed)
+        config = SamplingConfig(steps=steps, temperature=temperature, order=order)
+        codes = sample_codes(
+            denoise, range(1), denoise.grid, config, seed=seed, device=self.device, on_step=on_step
+        )
+        return to_pictures(self.decode(codes.view(1, *denoise.grid)))[0].crop((0, 0, *size))
+
+    @torch.no_grad()
+    def inpaint(
+        self,
+        image: Picture,
+        mask: Picture | Box,
+        *,
+        count: int = 4,
+        steps: int | None = None,
+        temperature: Temperature = 1.0,
+        seed: int = 0,
+        seam: int | None = None,
+        rank: bool = False,
+        stride: int = 1,
+        windows: int | None = None,
+        on_step: OnStep | None = None,
+    ) -> list[Image.Image]:
+        """``count`` versions of a picture, upright and opaque, with what is selected drawn anew.
+
+        The mask is a picture of the same size, white where to replace, or a box (left, top, width, height).
+        Other pixels stay as they are, bit for bit, but for a seam of so many pixels around the selection over
+        which new fades into old; unless given it is half as wide as a code, and 0 is a hard edge. With
+        ``rank`` the version whose new codes the model finds likeliest comes first. Pictures larger than those
+        of the training are a ``canvas``, with its ``stride`` and ``windows``. Without ``steps`` the chain has
+        as many as there are codes to draw.
+        """
+        patch = self.patch(image, mask, seam)
+        denoise = self._canvas(patch.grid, stride, windows, seed)
+        drawn = refill(
+            denoise,
+            self._known_codes(patch),
+            count,
+            seed=seed,
+            steps=steps,
+            temperature=temperature,
+            batch=BATCH,
+            on_step=on_step,
+        )
+        best_first = drawn.log_p.argsort(descending=True, stable=True)
+        grids = drawn.codes[best_first if rank else slice(None)].view(count, 1, *patch.grid)
+        return [patch.paste(self.decode(codes)[0]) for codes in grids]
+
+    def patch(self, image: Picture, mask: Picture | Box, seam: int | None = None) -> Patch:
+        """What ``inpaint`` looks at of a picture: its grid is that of the codes which ``on_step`` sees."""
+        picture = open_picture(image)
+        self._check_size(picture.size)
+        factor, selected = self.codec.config.factor, selection(mask, picture.size)
+        seam = factor // 2 if seam is None else seam
+        return cut(np.asarray(picture), selected, factor=factor, window=self.prior.grid, seam=seam)
+
+    def extend(
+        self,
+        image: Picture,
+        *,
+        left: int = 0,
+        top: int = 0,
+        right: int = 0,
+        bottom: int = 0,
+        count: int = 4,
+        steps: int | None = None,
+        temperature: Temperature = 1.0,
+        seed: int = 0,
+        seam: int | None = None,
+        rank: bool = False,
+        stride: int = 1,
+        windows: int | None = None,
+        on_step: OnStep | None = None,
+    ) -> list[Image.Image]:
+        """``count`` versions of a picture, larger by so many pixels on each side; the rest as in ``inpaint``.
+
+        The seam lies within the picture, along the edges that were moved.
+        """
+        if min(left, top, right, bottom) < 0 or not any((left, top, right, bottom)):
+            raise ConfigError(
+                f"{left}, {top}, {right}, {bottom} pixels left, above, right and below extend nothing",
+                hint="say how many on which side:  --right 128",
+            )
+        picture = open_picture(image)
+        self._check_size((left + picture.width + right, top + picture.height + bottom))
+        larger, mask, asked = frame(picture, (left, top, right, bottom), self.codec.config.factor)
+        versions = self.inpaint(
+            larger,
+            mask,
+            count=count,
+            steps=steps,
+            temperature=temperature,
+            seed=seed,
+            seam=seam,
+            rank=rank,
+            stride=stride,
+            windows=windows,
+            on_step=on_step,
+        )
+        return [version.crop(asked) for version in versions]
+
+    def _known_codes(self, patch: Patch) -> Tensor:
+        """(N,) codes of a patch, MASK where it is to be drawn anew."""
+        images = to_tensor(patch.pixels[None]).to(self.device)
+        codes = encode_tiles(self.codec.encode, images, self.codec.config.factor, tile=self._tile)
+        masked = torch.from_numpy(patch.masked).to(self.device)
+        return codes[0].masked_fill(masked, self.prior.mask_id).flatten()
+
+    def _canvas(self, grid: tuple[int, int], stride: int, windows: int | None, seed: int) -> Canvas:
+        return Canvas(self.denoiser, self.prior.grid, grid, stride=stride, windows=windows, seed=seed)
+
+    def _check_size(self, size: tuple[int, int]) -> None:
+        """Refuse pictures that the prior cannot fill in, before anything is computed."""
+        if self.prior.causal:
+            raise ConfigError(
+                "an autoregressive prior draws codes in one order only: it fills in no part of a picture and "
+                "no larger canvas",
+                hint="train an absorbing one:  unmask train prior CODEC DATA --kind absorbing",
+            )
+        factor, least = self.codec.config.factor, self.image_size
+        if any(-(-edge // factor) < codes for edge, codes in zip(size[::-1], self.prior.grid, strict=True)):
+            raise ConfigError(
+                f"{size[0]}×{size[1]} pixels are too few: the model was trained on {least}×{least}, and no "
+                "window of that size fits"
+            )
+        if size[0] * size[1] > MAX_PIXELS:
+            raise ConfigError(f"{size[0]}×{size[1]} pixels are {TOO_LARGE}")
