@@ -195,10 +195,13 @@ def _fill(out: Path, stamp: Stamp, codec: Autoencoder, pixels: Pixels, batch: in
 
 def _claim(partial: Path, stamp: Stamp) -> None:
     """Make sure that whatever the folder holds is of this stamp."""
-    described = json.loads(json.dumps(asdict(stamp)))
-    if not is_store(partial) or json.loads((partial / "codes.json").read_bytes()) != described:
+    try:
+        begun = _read_stamp(partial) == stamp
+    except DataError:  # it is new, or was begun by another version
+        begun = False
+    if not begun:
         (partial / "codes.npy").unlink(missing_ok=True)
-        files.write_json(partial / "codes.json", described)
+        files.write_json(partial / "codes.json", asdict(stamp))
 
 
 def _grow(path: Path, stamp: Stamp, codec: Autoencoder, pixels: Pixels, batch: int) -> None:

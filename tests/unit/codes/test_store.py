@@ -39,8 +39,8 @@ def pixels(tmp_path, rng):
 
 @pytest.fixture
 def make(codec, pixels, tmp_path):
-    def make(flips=True, shift=0, batch=4, out="noise.codes"):
-        images = ImagesConfig(size=8, validation=0.3, flip=flips, shift=shift)
+    def make(flips=True, shift=0, batch=4, out="noise.codes", workers=0):
+        images = ImagesConfig(size=8, validation=0.3, flip=flips, shift=shift, workers=workers)
         return encode(codec, "abc", pixels, "noise", images, tmp_path / out, batch=batch)
 
     return make
@@ -106,7 +106,7 @@ def test_an_encoding_that_was_cut_off_goes_on(make, codec, pixels, tmp_path, mon
     with (tmp_path / ".noise.codes.partial/codes.npy").open("ab") as file:
         file.write(b"half a row")
     monkeypatch.setattr(store, "_encode", lambda *a: calls.append(2) or real(*a))
-    resumed = make()
+    resumed = make(workers=1)
     assert np.array_equal(resumed._rows, whole._rows)
     assert calls.count(2) == num_batches - stop_after, "what was there is not encoded again"
 
