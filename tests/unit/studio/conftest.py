@@ -5,7 +5,6 @@ import io
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,43 +16,18 @@ from fastapi.testclient import TestClient
 from PIL import Image
 
 from benchmarks.studio import serving
+from tests.untrained import untrained
 from unmask import bundle
-from unmask.bundle import Bundle, Part
-from unmask.codec.autoencoder import Autoencoder
-from unmask.codec.config import CodecConfig, QuantizerConfig
 from unmask.pipeline import Pipeline, load
-from unmask.prior.config import PriorConfig
-from unmask.prior.transformer import Transformer
-from unmask.rng import generator
 from unmask.studio.limits import JobLimits
 from unmask.studio.server import create_app
-
-K, FACTOR, SIZE = 16, 4, 16  # codes, pixels a code, pixels of a training picture
-
-
-def untrained(kind: str) -> Bundle:
-    """Random weights, for pictures of 16×16 pixels and 4×4 codes."""
-    codec = CodecConfig(
-        width=8,
-        multipliers=(1, 2, 2),
-        blocks=1,
-        attention=(),
-        code_width=4,
-        groups=4,
-        quantizer=QuantizerConfig(codebook_size=K),
-    )
-    prior, grid = PriorConfig(kind=kind, width=16, depth=2, heads=2), (SIZE // FACTOR, SIZE // FACTOR)
-    networks = Autoencoder(codec, generator(0, "codec")), Transformer(prior, K, grid, generator(0, "prior"))
-    configs = asdict(codec), asdict(prior) | {"codebook_size": K, "grid": list(grid)}
-    parts = [Part(config, network.state_dict()) for config, network in zip(configs, networks, strict=True)]
-    return Bundle(*parts, about={"image_size": SIZE})
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The model on disk."""
+    """The model on disk, for pictures of 16×16 pixels and 4×4 codes."""
     path = tmp_path_factory.mktemp("studio") / "model"
-    bundle.save(untrained("absorbing"), path)
+    bundle.save(untrained(), path)
     return path
 
 

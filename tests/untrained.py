@@ -1,0 +1,30 @@
+"""Models that nobody has trained, for tests to which it does not matter what they draw."""
+
+from dataclasses import asdict
+
+from unmask.bundle import Bundle, Part
+from unmask.codec.autoencoder import Autoencoder
+from unmask.codec.config import CodecConfig, QuantizerConfig
+from unmask.prior.config import PriorConfig
+from unmask.prior.transformer import Transformer
+from unmask.rng import generator
+
+K, FACTOR = 16, 4  # codes, and pixels along the edge of one
+
+
+def untrained(kind: str = "absorbing", *, edge: int = 4) -> Bundle:
+    """Random weights, for pictures of ``edge``×``edge`` codes."""
+    codec = CodecConfig(
+        width=8,
+        multipliers=(1, 2, 2),
+        blocks=1,
+        attention=(),
+        code_width=4,
+        groups=4,
+        quantizer=QuantizerConfig(codebook_size=K),
+    )
+    prior, grid = PriorConfig(kind=kind, width=16, depth=2, heads=2), (edge, edge)
+    networks = Autoencoder(codec, generator(0, "codec")), Transformer(prior, K, grid, generator(0, "prior"))
+    configs = asdict(codec), asdict(prior) | {"codebook_size": K, "grid": list(grid)}
+    parts = [Part(config, network.state_dict()) for config, network in zip(configs, networks, strict=True)]
+    return Bundle(*parts, about={"image_size": FACTOR * edge})
