@@ -23,7 +23,7 @@ from unmask.codec.perceptual import Perceptual
 from unmask.memory import kept_memory
 from unmask.metrics.distances import nearest
 from unmask.metrics.features import lpips_features
-from unmask.metrics.prdc import prdc
+from unmask.metrics.prdc import balls_of, prdc
 from unmask.rng import generator
 
 COUNT = int(os.environ.get("METRICS_COUNT", 10_000))
@@ -46,7 +46,7 @@ def features() -> tuple[Tensor, Tensor]:
 
 def ours(real: Tensor, fake: Tensor) -> dict[str, float]:
     with kept_memory():
-        return {name: figure.value for name, figure in prdc(real, fake).items()}
+        return {name: figure.value for name, figure in prdc(balls_of(real), fake).items()}
 
 
 def theirs(real: Tensor, fake: Tensor) -> dict[str, float]:

@@ -16,13 +16,13 @@ from unmask.metrics.config import Metric
 from unmask.metrics.diversity import code_perplexity, kind_perplexity, kinds_of
 from unmask.metrics.estimate import REPLICATES, Estimate
 from unmask.metrics.features import Extractor, features_of
-from unmask.metrics.fid import fid
-from unmask.metrics.kid import kid
-from unmask.metrics.prdc import NEIGHBOURS, prdc
+from unmask.metrics.fid import Moments, fid, moments_of
+from unmask.metrics.kid import Pairs, kid, pairs_of
+from unmask.metrics.prdc import NEIGHBOURS, Balls, balls_of, prdc
 
 
 class Reference:
-    """Real pictures, all of which samples are compared with.
+    """Real pictures, all of which samples are compared with; what they alone decide is computed once.
 
     But for precision and its kin: a ball's size depends on how many pictures there are, so that as many real
     ones are taken as there are samples, evenly spread over the set.
@@ -42,6 +42,7 @@ class Reference:
         self.features = features_of(pixels, extractor, report=report)
         self._codec, self._extractor = codec, extractor
         self._k, self._replicates = k, replicates
+        self._balls_by_count: dict[int, Balls] = {}
 
     def measure(
         self, metric: Metric, samples: PixelSet, count: int, report: Report = lambda done, total: None
@@ -50,12 +51,11 @@ class Reference:
         fake = features_of(samples, self._extractor, report=report)[:count]
         with kept_memory():
             if metric == "fid":
-                return {"fid": fid(self.features, fake, replicates=self._replicates)}
+                return {"fid": fid(self._moments, fake, replicates=self._replicates)}
             if metric == "kid":
-                return {"kid": kid(self.features, fake, replicates=self._replicates)}
+                return {"kid": kid(self._pairs, fake, replicates=self._replicates)}
             if metric == "prdc":
-                real = self.features[self.pixels.spread(count)]
-                return prdc(real, fake, self._k, replicates=self._replicates)
+                return prdc(self._balls(count), fake, replicates=self._replicates)
             codes = code_perplexity(self._codec, samples, list(range(count)))
             return _diversity(codes, kind_perplexity(self._kinds, self.features, fake))
 
@@ -64,6 +64,19 @@ class Reference:
         rows = self.pixels.spread(count)
         kinds = usage(torch.bincount(self._kinds[rows]))["perplexity"]
         return _diversity(code_perplexity(self._codec, self.pixels, rows), kinds)
+
+    @cached_property
+    def _moments(self) -> Moments:
+        return moments_of(self.features)
+
+    @cached_property
+    def _pairs(self) -> Pairs:
+        return pairs_of(self.features)
+
+    def _balls(self, count: int) -> Balls:
+        if count not in self._balls_by_count:
+            self._balls_by_count[count] = balls_of(self.features[self.pixels.spread(count)], self._k)
+        return self._balls_by_count[count]
 
     @cached_property
     def _kinds(self) -> Tensor:

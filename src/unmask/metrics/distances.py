@@ -12,8 +12,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-CHUNK = 2048  # rows of a block, and its columns
-CANDIDATES = 512  # pairs that are measured exactly at once: few enough for the processor's cache
+CHUNK = 2048  # rows of a block, and its columns, unless rows are too wide for so many
+BLOCK = 2**24  # values of a block: 64 MB
+CANDIDATES = 2**20  # values of pairs that are measured exactly at once: few enough for the processor's cache
 SPARE = 4  # candidates beyond k that are measured exactly
 # Rounding errors of a sum of D products grow like √D; this is many times their usual size.
 DOUBT = 8 * torch.finfo(torch.float32).eps
@@ -37,20 +38,21 @@ class Block(NamedTuple):
 
 def blocks(features: Tensor, centre: Tensor, start: int = 0) -> Iterator[Block]:
     """The rows of (n, D) features from ``start`` on, a block at a time."""
-    for rows in chunks(len(features), start):
+    for rows in chunks(*features.shape, start):
         near = features[rows].float() - centre
         yield Block(rows, features[rows], near, near.square().sum(1))
 
 
-def chunks(count: int, start: int = 0) -> Iterator[slice]:
-    """Slices that cover the rows from ``start`` up to ``count``."""
-    return (slice(first, min(first + CHUNK, count)) for first in range(start, count, CHUNK))
+def chunks(count: int, width: int, start: int = 0) -> Iterator[slice]:
+    """Slices that cover the rows from ``start`` up to ``count``, each of ``width`` values."""
+    step = max(1, min(CHUNK, BLOCK // width))
+    return (slice(first, min(first + step, count)) for first in range(start, count, step))
 
 
 def centre_of(features: Tensor) -> Tensor:
     """(D,) mean of features."""
     total = torch.zeros(features.shape[1])
-    for rows in chunks(len(features)):
+    for rows in chunks(*features.shape):
         total += features[rows].float().sum(0)
     return total / len(features)
 
@@ -64,7 +66,8 @@ def screen(a: Block, b: Block) -> tuple[Tensor, float]:
 
 def between(a: Tensor, i: Tensor, b: Tensor, j: Tensor) -> Tensor:
     """(n,) exact squared distances, float64, of rows i of ``a`` from rows j of ``b``."""
-    pairs = zip(torch.split(i, CANDIDATES), torch.split(j, CANDIDATES), strict=True)
+    at_once = max(1, CANDIDATES // a.shape[1])
+    pairs = zip(torch.split(i, at_once), torch.split(j, at_once), strict=True)
     return torch.cat([(a[i].double() - b[j].double()).square().sum(1) for i, j in pairs])
 
 

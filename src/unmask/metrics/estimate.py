@@ -36,16 +36,19 @@ def estimate(values: Tensor) -> Estimate:
     return Estimate(values[0].item(), spread)
 
 
-def check(real: Tensor, fake: Tensor, least: int, reason: str) -> None:
+def check(features: Tensor, what: str, least: int, reason: str) -> None:
     """Refuse features that nothing can be learnt from."""
-    if real.shape[1] != fake.shape[1]:
+    if len(features) < least:
+        raise DataError(f"{len(features)} {what} are too few: {reason}")
+    bad = int((~features.isfinite()).any(1).sum())
+    if bad:
+        raise DataError(f"{bad} of {len(features)} {what} have features that are not finite numbers")
+
+
+def check_width(fake: Tensor, width: int) -> None:
+    """Refuse samples whose features are not of the kind that the real pictures have."""
+    if fake.shape[1] != width:
         raise DataError(
-            f"the real pictures have {real.shape[1]} features each and the samples {fake.shape[1]}; only "
-            "features of one kind compare"
+            f"the real pictures have {width} features each and the samples {fake.shape[1]}; only features of "
+            "one kind compare"
         )
-    for features, what in ((fake, "samples"), (real, "real pictures")):
-        if len(features) < least:
-            raise DataError(f"{len(features)} {what} are too few: {reason}")
-        bad = int((~features.isfinite()).any(1).sum())
-        if bad:
-            raise DataError(f"{bad} of {len(features)} {what} have features that are not finite numbers")

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from unmask.errors import DataError
 from unmask.metrics.distances import chunks
-from unmask.metrics.estimate import REPLICATES, Estimate, check, estimate, halves
+from unmask.metrics.estimate import REPLICATES, Estimate, check, check_width, estimate, halves
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,22 +84,22 @@ def frechet_distance(a: Moments, b: Moments) -> float:
     return max(float(distance), 0.0)
 
 
-def fid(real: Tensor, fake: Tensor, *, replicates: int = REPLICATES, seed: int = 0) -> Estimate:
-    """FID of (n, D) real and (m, D) sampled features, which may lie on the disk, memory-mapped."""
-    check(real, fake, 2, "a covariance takes 2 or more")
-    reference = moments_of(real)
-    values = [frechet_distance(reference, moments_of(fake))]
+def fid(real: Moments, fake: Tensor, *, replicates: int = REPLICATES, seed: int = 0) -> Estimate:
+    """FID of (m, D) sampled features, given the moments of real ones."""
+    check_width(fake, len(real.mean))
+    check(fake, "samples", 2, "a covariance takes 2 or more")
+    values = [frechet_distance(real, moments_of(fake))]
     parts = halves(len(fake), replicates, seed).T[1:]
-    values += [_quickly(reference, moments_of(fake, half.nonzero().flatten())) for half in parts]
+    values += [_quickly(real, moments_of(fake, half.nonzero().flatten())) for half in parts]
     return estimate(torch.tensor(values, dtype=torch.float64))
 
 
 def moments_of(features: Tensor, rows: Tensor | None = None) -> Moments:
-    """Moments of (n, D) features, or of some of their rows."""
-    moments = Moments.none(features.shape[1])
-    for part in chunks(len(features if rows is None else rows)):
-        moments += Moments.of(features[part if rows is None else rows[part]])
-    return moments
+    """Moments of (n, D) features, which may lie on the disk, memory-mapped; or of some of their rows."""
+    rows = torch.arange(len(features)) if rows is None else rows
+    width = features.shape[1]
+    parts = (Moments.of(features[rows[part]]) for part in chunks(len(rows), width))
+    return sum(parts, start=Moments.none(width))
 
 
 def _quickly(a: Moments, b: Moments) -> float:

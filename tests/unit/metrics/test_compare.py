@@ -7,6 +7,7 @@ import torch
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.config import CodecConfig, QuantizerConfig
 from unmask.images.pixels import PixelSet
+from unmask.metrics import compare
 from unmask.metrics.compare import Reference, reconstructed
 from unmask.metrics.config import FIGURES
 from unmask.metrics.diversity import kind_perplexity, kinds_of
@@ -48,6 +49,21 @@ def colours(count, first=0, spread=255):
 def test_every_metric_gives_its_figures(reference):
     for metric, names in FIGURES.items():
         assert tuple(reference.measure(metric, colours(30, first=1), 30)) == names
+
+
+def test_what_the_real_pictures_alone_decide_is_computed_once(reference, monkeypatch):
+    made = []
+
+    def counted(name):
+        make = getattr(compare, name)
+        return lambda *arguments: made.append(name) or make(*arguments)
+
+    for name in ("moments_of", "pairs_of", "balls_of", "kinds_of"):
+        monkeypatch.setattr(compare, name, counted(name))
+    for first in (1, 2):
+        for metric in FIGURES:
+            reference.measure(metric, colours(30, first), 30)
+    assert made == ["moments_of", "pairs_of", "balls_of", "kinds_of"]
 
 
 def test_only_the_first_so_many_pictures_count(reference):

@@ -41,6 +41,24 @@ def test_a_set_is_searched_among_itself_from_both_ends(count, k, chunk):
     assert torch.equal(found.indices[:, 0], torch.arange(count))
 
 
+def test_blocks_hold_so_many_values_however_wide_their_rows_are(monkeypatch):
+    monkeypatch.setattr(distances, "BLOCK", 1000)
+    monkeypatch.setattr(distances, "CHUNK", 20)
+    sizes = [[rows.stop - rows.start for rows in distances.chunks(50, width)] for width in (5, 100, 9999)]
+    assert sizes == [[20, 20, 10], [10] * 5, [1] * 50]
+
+
+def test_pairs_are_measured_so_many_values_at_a_time(rng, monkeypatch):
+    """One pair at a time of rows that are wider than that."""
+    features, taken = torch.randn(4, 8, generator=rng), []
+    monkeypatch.setattr(distances, "CANDIDATES", 7)
+    monkeypatch.setattr(torch, "split", lambda x, size: taken.append(size) or x.split(size))
+    i, j = torch.tensor([0, 1, 2]), torch.tensor([3, 3, 3])
+    wanted = (features[:3].double() - features[3].double()).square().sum(1)
+    assert torch.equal(distances.between(features, i, features, j), wanted)
+    assert taken == [1, 1]
+
+
 def test_neighbours_that_fast_products_cannot_tell_apart_are_told_apart(rng):
     """Fifty rows within a millionth of each other, far from the others that set the centre."""
     base = torch.cat([torch.randn(200, 32, generator=rng), torch.full((50, 32), 500.0)])

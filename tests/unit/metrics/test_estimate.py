@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from unmask.metrics.estimate import halves
-from unmask.metrics.fid import fid
-from unmask.metrics.kid import kid
-from unmask.metrics.prdc import prdc
+from unmask.metrics.fid import fid, moments_of
+from unmask.metrics.kid import kid, pairs_of
+from unmask.metrics.prdc import balls_of, prdc
 from unmask.rng import generator
 
 
@@ -32,9 +32,9 @@ def test_it_is_the_spread_over_new_samples(name):
     """24 sets of samples against one reference: the mean standard error is right within a factor of 2."""
 
     def measure(fake):
-        if name in ("fid", "kid"):
-            return {"fid": fid, "kid": kid}[name](real, fake)
-        return prdc(real, fake)[name]
+        if name == "fid":
+            return fid(moments_of(real), fake)
+        return kid(pairs_of(real), fake) if name == "kid" else prdc(balls_of(real), fake)[name]
 
     real = torch.randn(300, 12, generator=generator(0, "real"))
     drawn = (0.9 * torch.randn(150, 12, generator=generator(0, "fake", i)) + 0.3 for i in range(24))
@@ -45,6 +45,6 @@ def test_it_is_the_spread_over_new_samples(name):
 
 
 def test_three_samples_have_no_standard_error():
-    features = torch.eye(3)
-    assert math.isnan(fid(features, features).standard_error)
-    assert math.isnan(fid(torch.eye(9), torch.eye(9), replicates=0).standard_error)
+    few, more = torch.eye(3), torch.eye(9)
+    assert math.isnan(fid(moments_of(few), few).standard_error)
+    assert math.isnan(fid(moments_of(more), more, replicates=0).standard_error)

@@ -79,7 +79,7 @@ def test_other_pictures_and_other_extractors_have_features_of_their_own(pixels, 
 def test_a_folder_that_cannot_hold_features_is_one_sentence(pixels, tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("UNMASK_CACHE", str(tmp_path / "file"))
-    with pytest.raises(DataError, match="cannot hold features: Not a directory"):
+    with pytest.raises(DataError, match="cannot hold features: File exists"):
         features_of(pixels, pixel_features())
 
 

@@ -9,14 +9,11 @@ import torch
 
 from unmask.errors import DataError
 from unmask.metrics import distances
-from unmask.metrics.fid import Moments, fid, frechet_distance
+from unmask.metrics.fid import Moments, fid, frechet_distance, moments_of
 
 
-def moments_of(features: torch.Tensor, batch: int = 64) -> Moments:
-    moments = Moments.none(features.shape[1])
-    for part in features.split(batch):
-        moments += Moments.of(part)
-    return moments
+def in_batches(features: torch.Tensor, batch: int) -> Moments:
+    return sum(map(Moments.of, features.split(batch)), start=Moments.none(features.shape[1]))
 
 
 def gaussian(mean: torch.Tensor, covariance: torch.Tensor) -> Moments:
@@ -38,7 +35,7 @@ def crops(photograph_features) -> tuple[torch.Tensor, torch.Tensor]:
 
 def test_moments_are_numpys(rng):
     features = 5 + torch.randn(100, 7, generator=rng)
-    moments = moments_of(features, batch=13)
+    moments = in_batches(features, 13)
     assert moments.count == 100
     assert np.allclose(moments.mean, features.double().numpy().mean(0), atol=1e-12)
     assert np.allclose(moments.covariance(), np.cov(features.double().numpy(), rowvar=False), atol=1e-12)
@@ -47,9 +44,8 @@ def test_moments_are_numpys(rng):
 @pytest.mark.parametrize("batch", [1, 7, 100])
 def test_batches_and_shares_do_not_matter(rng, batch):
     features = 1000 + torch.randn(100, 5, generator=rng)  # far from 0, where a sum of squares would fail
-    whole, merged = moments_of(features, batch=100), moments_of(features[:30], batch)
-    merged += moments_of(features[30:], batch)
-    merged += Moments.none(5)
+    whole = moments_of(features)
+    merged = in_batches(features[:30], batch) + in_batches(features[30:], batch) + Moments.none(5)
     assert torch.allclose(merged.mean, whole.mean, rtol=1e-12)
     assert torch.allclose(merged.covariance(), whole.covariance(), rtol=1e-9, atol=1e-10)
 
@@ -103,18 +99,20 @@ def test_real_pictures_have_the_fid_of_torchmetrics(crops, oracle):
     metric.set_dtype(torch.float64)
     for features, real in zip(fewer, (True, False), strict=True):
         metric.update(features, real=real)
-    assert fid(*fewer).value == pytest.approx(metric.compute().item(), rel=1e-4)
+    real, fake = fewer
+    assert fid(moments_of(real), fake).value == pytest.approx(metric.compute().item(), rel=1e-4)
 
 
 def test_it_streams_and_stays_the_same_in_any_batch(crops, monkeypatch):
-    whole = fid(*crops, replicates=2)
+    real, fake = crops
+    whole = fid(moments_of(real), fake, replicates=2)
     monkeypatch.setattr(distances, "CHUNK", 5)
-    assert fid(*crops, replicates=2) == pytest.approx(whole, rel=1e-6)
+    assert fid(moments_of(real), fake, replicates=2) == pytest.approx(whole, rel=1e-6)
 
 
 def test_one_picture_has_no_fid():
     with pytest.raises(DataError, match="1 samples are too few: a covariance takes 2 or more"):
-        fid(torch.zeros(5, 3), torch.zeros(1, 3))
+        fid(moments_of(torch.zeros(5, 3)), torch.zeros(1, 3))
 
 
 def test_fewer_than_two_pictures_are_refused_in_a_sentence():

@@ -5,7 +5,7 @@ import torch
 
 from unmask.errors import DataError
 from unmask.metrics import distances
-from unmask.metrics.kid import kid
+from unmask.metrics.kid import kid, pairs_of
 
 
 def test_real_pictures_have_the_kid_of_torchmetrics(photograph_features, oracle):
@@ -13,23 +13,26 @@ def test_real_pictures_have_the_kid_of_torchmetrics(photograph_features, oracle)
     astronaut_cat, cup_rocket = (features.double() for features in photograph_features)
     poly_mmd = oracle("torchmetrics.image.kid").poly_mmd
     wanted = poly_mmd(astronaut_cat, cup_rocket).item()
-    assert kid(*photograph_features).value == pytest.approx(wanted, rel=1e-6)
+    real, fake = photograph_features
+    assert kid(pairs_of(real), fake).value == pytest.approx(wanted, rel=1e-6)
     assert wanted > 0.01
 
 
 @pytest.mark.parametrize("chunk", [5, 4096])
 def test_the_size_of_a_block_does_not_matter(rng, monkeypatch, chunk):
     real, fake = torch.randn(40, 6, generator=rng), torch.randn(30, 6, generator=rng)
-    wanted = kid(real, fake)
+    wanted = kid(pairs_of(real), fake)
     monkeypatch.setattr(distances, "CHUNK", chunk)
-    assert kid(real, fake) == pytest.approx(wanted, rel=1e-9)
+    assert kid(pairs_of(real), fake) == pytest.approx(wanted, rel=1e-9)
 
 
 def test_it_is_unbiased_whatever_the_counts(rng):
     """Over 400 pairs of small sets from one distribution the mean is 0, though their FIDs are all above."""
     values = torch.tensor(
         [
-            kid(torch.randn(9, 4, generator=rng), torch.randn(6, 4, generator=rng), replicates=0).value
+            kid(
+                pairs_of(torch.randn(9, 4, generator=rng)), torch.randn(6, 4, generator=rng), replicates=0
+            ).value
             for _ in range(400)
         ]
     )
@@ -40,4 +43,6 @@ def test_it_is_unbiased_whatever_the_counts(rng):
 
 def test_one_picture_is_refused_in_a_sentence():
     with pytest.raises(DataError, match="1 samples are too few: KID compares pairs"):
-        kid(torch.zeros(5, 3), torch.zeros(1, 3))
+        kid(pairs_of(torch.zeros(5, 3)), torch.zeros(1, 3))
+    with pytest.raises(DataError, match="1 real pictures are too few: KID compares pairs"):
+        pairs_of(torch.zeros(1, 3))

@@ -5,11 +5,11 @@ import torch
 
 from unmask.errors import DataError
 from unmask.metrics import distances
-from unmask.metrics.prdc import prdc
+from unmask.metrics.prdc import balls_of, prdc
 
 
 def values(real, fake, k=3):
-    return {name: figure.value for name, figure in prdc(real, fake, k).items()}
+    return {name: figure.value for name, figure in prdc(balls_of(real, k), fake).items()}
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +38,9 @@ def test_features_in_many_blocks_score_as_in_the_package_prdc(rng, theirs, monke
 @pytest.mark.parametrize("chunk", [7, 100, 4096])
 def test_the_size_of_a_block_does_not_matter(rng, monkeypatch, chunk):
     real, fake = torch.randn(2, 120, 8, generator=rng)
-    wanted = prdc(real, fake)
+    wanted = prdc(balls_of(real), fake)
     monkeypatch.setattr(distances, "CHUNK", chunk)
-    assert prdc(real, fake) == wanted
+    assert prdc(balls_of(real), fake) == wanted
 
 
 def test_a_set_against_itself_scores_one(rng):
@@ -71,16 +71,16 @@ def test_copies_of_one_picture_have_balls_without_inside(rng):
 @pytest.mark.parametrize(("num_real", "num_fake", "what"), [(3, 9, "3 real pictures"), (9, 3, "3 samples")])
 def test_fewer_pictures_than_neighbours_are_refused_in_a_sentence(num_real, num_fake, what):
     with pytest.raises(DataError, match=f"{what} are too few: 3 nearest neighbours of each take 4 or more"):
-        prdc(torch.zeros(num_real, 2), torch.zeros(num_fake, 2))
+        prdc(balls_of(torch.zeros(num_real, 2)), torch.zeros(num_fake, 2))
 
 
 def test_features_that_are_no_numbers_are_refused_in_a_sentence(rng):
     fake = torch.randn(9, 4, generator=rng)
     fake[2, 1] = torch.nan
     with pytest.raises(DataError, match="1 of 9 samples have features that are not finite numbers"):
-        prdc(torch.randn(9, 4, generator=rng), fake)
+        prdc(balls_of(torch.randn(9, 4, generator=rng)), fake)
 
 
 def test_features_of_two_kinds_are_refused_in_a_sentence():
     with pytest.raises(DataError, match="4 features each and the samples 5"):
-        prdc(torch.zeros(9, 4), torch.zeros(9, 5))
+        prdc(balls_of(torch.zeros(9, 4)), torch.zeros(9, 5))
