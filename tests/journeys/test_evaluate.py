@@ -127,7 +127,7 @@ def test_held_out_pictures_show_what_samples_could_reach(equipped):
         ),
         (
             ["--count", "3", "--metrics", "prdc", "--steps", "2"],
-            "3 samples are too few: 3 nearest neighbours",
+            "3 pictures are too few: 3 nearest neighbours",
         ),
     ],
 )

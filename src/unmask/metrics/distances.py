@@ -38,7 +38,8 @@ class Block(NamedTuple):
 
 def blocks(features: Tensor, centre: Tensor, start: int = 0) -> Iterator[Block]:
     """The rows of (n, D) features from ``start`` on, a block at a time."""
-    for rows in chunks(*features.shape, start):
+    count, width = features.shape
+    for rows in chunks(count, width, start):
         near = features[rows].float() - centre
         yield Block(rows, features[rows], near, near.square().sum(1))
 

@@ -25,9 +25,9 @@ class Balls(NamedTuple):
     k: int
 
 
-def balls_of(features: Tensor, k: int = NEIGHBOURS, what: str = "real pictures") -> Balls:
+def balls_of(features: Tensor, k: int = NEIGHBOURS) -> Balls:
     """The balls that reach to the k-th nearest neighbours of (n, D) features."""
-    check(features, what, k + 1, f"{k} nearest neighbours of each take {k + 1} or more")
+    check(features, "pictures", k + 1, f"{k} nearest neighbours of each take {k + 1} or more")
     return Balls(features, nearest(features, features, k + 1).squares[:, -1:], k)
 
 
@@ -38,7 +38,7 @@ def prdc(real: Balls, fake: Tensor, *, replicates: int = REPLICATES, seed: int =
     """
     check_width(fake, real.centres.shape[1])
     weights = halves(len(fake), replicates, seed)
-    balls, covered, recalled = _count(real, balls_of(fake, real.k, "samples"), weights)
+    balls, covered, recalled = _count(real, balls_of(fake, real.k), weights)
     counts = weights.sum(0)
     figures = {
         "precision": (balls > 0).double() @ weights / counts,
