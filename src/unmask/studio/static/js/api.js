@@ -1,6 +1,7 @@
 // The server, in four verbs: describe, start, watch, cancel.
 
 const ROOT = "/api/v1";
+const PATIENCE = 3; // attempts to get a stream back before the server itself is asked
 
 async function ask(path, options) {
   let response;
@@ -9,9 +10,11 @@ async function ask(path, options) {
   } catch {
     throw new Error("The Studio does not answer. Is it still running?");
   }
-  const answer = await response.json();
-  if (!response.ok) throw Object.assign(new Error(answer.error), { status: response.status });
-  return answer;
+  const answer = await response.json().catch(() => null); // whoever is overwhelmed may answer in plain text
+  if (response.ok && answer) return answer;
+  throw new Error(
+    answer?.error ?? `The Studio failed to answer (${response.status}). Try again in a moment.`,
+  );
 }
 
 export const describe = () => ask("/model");
@@ -27,28 +30,34 @@ export const start = (kind, request) =>
     body: JSON.stringify(request),
   });
 
-export const finished = (job) => ["done", "failed", "cancelled"].includes(job.state);
+const finished = (job) => ["done", "failed", "cancelled"].includes(job.state);
 
-/** Follow a job until it is finished; resolves with how it ended. */
-export function watch(id, { onJob = () => {}, onPreview = () => {} } = {}) {
+/** Follow a job until it is finished; resolves with how it ended. `signal` ends it before. */
+export function watch(id, { signal, onJob = () => {}, onPreview = () => {} } = {}) {
   return new Promise((resolve, reject) => {
     const stream = new EventSource(`${ROOT}/jobs/${id}/events`);
+    const end = (settle, how) => {
+      stream.close();
+      settle(how);
+    };
+    signal?.addEventListener("abort", () => end(reject, signal.reason));
     stream.addEventListener("preview", (event) => onPreview(JSON.parse(event.data).pictures));
     stream.addEventListener("job", (event) => {
       const job = JSON.parse(event.data);
-      onJob(job);
-      if (finished(job)) {
-        stream.close();
-        resolve(job);
-      }
+      if (finished(job)) end(resolve, job);
+      else onJob(job);
     });
+    let failures = 0;
+    stream.onopen = () => (failures = 0);
     stream.onerror = async () => {
-      if (stream.readyState !== EventSource.CLOSED) return; // it tries again by itself
+      failures += 1;
+      const closed = stream.readyState === EventSource.CLOSED;
+      if (!closed && failures < PATIENCE) return; // it tries again by itself
       try {
         await find(id);
-        reject(new Error("The connection to the Studio was lost."));
+        if (closed) throw new Error("The connection to the Studio was lost.");
       } catch (error) {
-        reject(error);
+        end(reject, error);
       }
     };
   });

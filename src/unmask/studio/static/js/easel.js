@@ -1,7 +1,7 @@
 // A picture to paint a selection on, by pointer or by keyboard.
 
 import { el } from "./dom.js";
-import { Selection } from "./selection.js";
+import { Selection, TINT } from "./selection.js";
 
 export class Easel {
   /** `onStroke()` is called before a stroke changes the selection, `onChange()` after it. */
@@ -32,6 +32,13 @@ export class Easel {
     this.paint();
   }
 
+  /** Take another tool; what was begun with the one before ends here. */
+  use(tool) {
+    this.up(this.from);
+    this.tool = tool;
+    this.point();
+  }
+
   paint() {
     this.selection.draw(this.mask);
     this.point();
@@ -40,12 +47,12 @@ export class Easel {
   listen() {
     const { mask } = this;
     mask.addEventListener("pointerdown", (event) => {
+      if (!event.isPrimary || event.button !== 0) return;
       mask.setPointerCapture(event.pointerId);
       this.down(this.place(event));
     });
-    mask.addEventListener("pointermove", (event) => this.move(this.place(event)));
-    mask.addEventListener("pointerup", (event) => this.up(this.place(event)));
-    mask.addEventListener("pointercancel", () => (this.from = null));
+    mask.addEventListener("pointermove", (event) => event.isPrimary && this.move(this.place(event)));
+    mask.addEventListener("lostpointercapture", () => this.up(this.at ?? this.from)); // however that came
     mask.addEventListener("pointerleave", () => this.from || ((this.at = null), this.point()));
     mask.addEventListener("keydown", (event) => this.key(event));
     mask.addEventListener("blur", () => ((this.at = null), this.point()));
@@ -85,8 +92,8 @@ export class Easel {
   }
 
   stroke(from, to) {
-    this.selection.line(from, to, this.size / 2, this.tool === "brush" ? 1 : 0);
-    this.selection.draw(this.mask);
+    const part = this.selection.line(from, to, this.size / 2, this.tool === "brush" ? 1 : 0);
+    this.selection.draw(this.mask, TINT, part);
   }
 
   key(event) {

@@ -5,7 +5,7 @@ import { Easel } from "./easel.js";
 import { Fields, segments } from "./fields.js";
 import { address, blank, fetchPicture, sources } from "./pictures.js";
 import { Runner } from "./runner.js";
-import { Selection } from "./selection.js";
+import { MASK, Selection } from "./selection.js";
 import { recall, remember } from "./store.js";
 import { Versions } from "./versions.js";
 
@@ -39,7 +39,7 @@ export class Edit {
       onRun: () => this.run(),
       onStart: (job) => this.begin(job),
       onPreview: (addresses) => this.versions.preview(addresses),
-      onEnd: (job) => this.end(job),
+      onEnd: (job) => this.versions.end(job),
     });
     this.versions = new Versions(select(".versions", this.root), {
       onTake: (canvas) => this.adopt(canvas),
@@ -60,7 +60,7 @@ export class Edit {
       symbol: key,
       title: `Key: ${letter.toUpperCase()}`,
     }));
-    this.tools = segments("Tool", tools, "brush", (tool) => (this.easel.tool = tool));
+    this.tools = segments("Tool", tools, "brush", (tool) => this.easel.use(tool));
     const size = el("input", {
       type: "range",
       className: "size",
@@ -116,8 +116,8 @@ export class Edit {
 
   /** A new picture to work on. */
   take(canvas) {
+    this.runner.leave();
     this.versions.clear();
-    this.runner.forget();
     this.past = [];
     this.future = [];
     this.restoreState({ picture: canvas });
@@ -164,7 +164,7 @@ export class Edit {
   }
 
   mask() {
-    return address(this.easel.selection.draw(blank(this.picture.width, this.picture.height), { mask: true }));
+    return address(this.easel.selection.draw(blank(this.picture.width, this.picture.height), MASK));
   }
 
   run() {
@@ -184,13 +184,7 @@ export class Edit {
   }
 
   begin(job) {
-    this.root.classList.add("busy");
     this.versions.begin(job, this.picture.width / this.picture.height);
-  }
-
-  end(job) {
-    this.root.classList.remove("busy");
-    this.versions.end(job);
   }
 
   files() {

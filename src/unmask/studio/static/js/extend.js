@@ -40,6 +40,7 @@ export class Extend {
     });
     this.frame = new Frame({
       step: model.factor,
+      most: model.limits.edge_px,
       fits: (...size) => this.fits(...size),
       onChange: (margins) => this.changed(margins),
     });
@@ -134,8 +135,8 @@ export class Extend {
 
   /** A picture to extend; null is an empty canvas of the trained size. */
   take(canvas) {
+    this.runner.leave();
     this.versions.clear();
-    this.runner.forget();
     this.past = [];
     this.open(canvas);
     if (!canvas) this.frame.set({ right: this.model.image_size });
@@ -167,6 +168,7 @@ export class Extend {
     const count = this.picture ? Number(this.fields.inputs.count.value) : 1;
     return (
       count * Math.ceil(width / factor) * Math.ceil(height / factor) <= limits.codes &&
+      width * height <= limits.upload_pixels &&
       Math.max(width, height) <= limits.edge_px
     );
   }

@@ -15,9 +15,12 @@ const HANDLES = {
 };
 
 export class Frame {
-  /** step: pixels by which it grows.  fits(width, height): whether the model may draw so much.  onChange(): after. */
-  constructor({ step, fits, onChange }) {
-    Object.assign(this, { step, fits, onChange });
+  /**
+   * step: pixels by which it grows, to at most so many on a side.  fits(width, height): whether the model may
+   * draw so much.  onChange(): after.
+   */
+  constructor({ step, most, fits, onChange }) {
+    Object.assign(this, { step, most, fits, onChange });
     this.picture = el("canvas", { role: "img", "aria-label": "The picture" });
     this.area = el("div", { className: "area" }, this.picture);
     this.handles = Object.keys(HANDLES).map((name) => this.handle(name));
@@ -37,6 +40,7 @@ export class Frame {
       "aria-hidden": single ? undefined : "true",
       "aria-label": single ? `Pixels to add, ${name}` : undefined,
       "aria-valuemin": single ? 0 : undefined,
+      "aria-valuemax": single ? this.most : undefined,
       "aria-orientation": single ? (kind === "x" ? "horizontal" : "vertical") : undefined,
     });
     handle.addEventListener("pointerdown", (event) => this.drag(event, handle, sides));

@@ -21,11 +21,7 @@ export class Inspect {
     this.stage = select(".stage", this.root);
     this.figures = select(".figures", this.root);
     sources(this.root, model, (canvas) => this.take(canvas));
-    this.runner = new Runner(select(".run", this.root), {
-      key: "inspect.job",
-      onPreview: () => {},
-      onEnd: (job) => this.waiting?.(job),
-    });
+    this.runner = new Runner(select(".run", this.root), { key: "inspect.job" });
     this.stage.append(
       el(
         "div",
@@ -37,21 +33,15 @@ export class Inspect {
     this.restore();
   }
 
+  /** The newest picture counts: what is known of one before is not waited for. */
   async take(canvas) {
     remember("inspect.picture", address(canvas));
+    this.runner.leave();
     const image = encode(canvas);
-    const back = await this.ask("reconstruct", { image });
+    const back = await this.runner.run("reconstruct", { image });
     if (back?.state !== "done") return;
-    const score = await this.ask("score", { image });
+    const score = await this.runner.run("score", { image });
     if (score?.state === "done") this.show(back, score, address(canvas));
-  }
-
-  /** How a job ended that is followed by the runner. */
-  ask(kind, request) {
-    return new Promise((resolve) => {
-      this.waiting = resolve;
-      this.runner.run(kind, request).then(() => resolve(null));
-    });
   }
 
   async restore() {

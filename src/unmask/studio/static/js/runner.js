@@ -4,26 +4,32 @@ import { cancel, find, start, watch } from "./api.js";
 import { button, el } from "./dom.js";
 import { recall, remember } from "./store.js";
 
+const DOING = { reconstruct: "Reconstructing", score: "Scoring" };
+
 export class Runner {
   /**
    * key: under which the tab remembers the job.  label: what the button says; no label, no button.
-   * onStart(job), onPreview(addresses), onEnd(job): what the view shows.
+   * onStart(job), onPreview(addresses), onEnd(job): what the view shows, of its own job only.
    */
   constructor(
     place,
     { key, label, symbol = "create", onRun, onStart = () => {}, onPreview, onEnd = () => {} },
   ) {
-    Object.assign(this, { key, onStart, onPreview, onEnd, job: null });
+    Object.assign(this, { key, onStart, onPreview, onEnd, turn: null, job: null });
+    this.view = place.closest(".view");
     this.go = label && button(label, { kind: "primary large", symbol, type: "submit" });
     this.bar = el("progress", { max: 1, hidden: true, "aria-label": "Progress" });
     this.stop = button("Stop", {
       kind: "plain large",
       symbol: "stop",
       hidden: true,
-      onclick: () => this.cancel(),
+      onclick: (event) => event.detail < 2 && this.cancel(), // not the rest of a double click on what was here
     });
-    this.words = el("p", { className: "status", role: "status" });
-    place.append(...[this.go, this.stop, this.bar, this.words].filter(Boolean));
+    // How far it is changes all the time; only what it is about is read out.
+    this.words = el("span", { role: "status" });
+    this.share = el("span", { className: "number", "aria-hidden": "true" });
+    this.line = el("p", { className: "status" }, this.words, " ", this.share);
+    place.append(...[this.go, this.stop, this.bar, this.line].filter(Boolean));
     place.closest("form")?.addEventListener("submit", (event) => {
       event.preventDefault();
       if (!this.running) onRun();
@@ -31,61 +37,76 @@ export class Runner {
   }
 
   get running() {
-    return this.job !== null;
+    return this.turn !== null;
   }
 
-  /** Ask for something and follow it to its end. */
+  /** Ask for something and follow it; gives how it ended, or null: refused, or let go of. */
   async run(kind, request) {
-    if (this.running) return;
+    if (this.running) return null;
+    const signal = this.begin();
     this.say("Asking the model …");
     try {
       const job = await start(kind, request);
-      remember(this.key, job.id);
-      await this.follow(job);
+      if (!signal.aborted) {
+        remember(this.key, job.id);
+        return await this.follow(job, signal);
+      }
+      discard(job);
     } catch (error) {
-      this.fail(error.message);
+      if (!signal.aborted) {
+        this.rest();
+        this.fail(error.message);
+      }
     }
+    return null;
   }
 
   /** Go on with what was under way, or show again what it left, after a reload. */
   async resume() {
     const id = recall(this.key);
-    if (!id) return;
-    try {
-      await this.follow(await find(id));
-    } catch {
-      this.forget(); // the server has dropped it
-    }
+    const job = id && (await find(id).catch(() => null)); // the server may have dropped it
+    if (job && !this.running && recall(this.key) === id) await this.follow(job, this.begin());
   }
 
-  async follow(job) {
+  async follow(job, signal) {
     this.onStart(job);
     this.show(job);
-    try {
-      const end = await watch(job.id, { onJob: (now) => this.show(now), onPreview: this.onPreview });
-      this.idle();
-      if (end.state === "failed") this.fail(end.error);
-      else
-        this.say(
-          end.state === "done"
-            ? `Done in ${end.seconds.toFixed(1)} s.`
-            : `Stopped${end.error === "cancelled" ? "" : `: ${end.error}`}.`,
-        );
-      this.onEnd(end);
-    } catch (error) {
-      this.idle();
-      this.fail(error.message);
-      this.onEnd({ ...job, state: "failed", pictures: [] });
-    }
+    const end = await watch(job.id, {
+      signal,
+      onJob: (now) => this.show(now),
+      onPreview: this.onPreview,
+    }).catch((error) => ({ ...job, state: "failed", error: error.message, pictures: [] }));
+    if (signal.aborted) return null;
+    this.rest();
+    this.tell(end);
+    this.onEnd(end);
+    return end;
+  }
+
+  /** Let go of what is under way, and of what was: something else is wanted now. */
+  leave() {
+    this.turn?.abort();
+    if (this.job) discard(this.job);
+    this.rest();
+    remember(this.key, null);
   }
 
   async cancel() {
     this.say("Stopping …");
-    if (this.job) await cancel(this.job.id).catch((error) => this.fail(error.message));
+    await cancel(this.job.id).catch((error) => this.fail(error.message));
   }
 
-  forget() {
-    remember(this.key, null);
+  begin() {
+    this.turn = new AbortController();
+    this.view.classList.add("busy");
+    return this.turn.signal;
+  }
+
+  rest() {
+    this.turn = this.job = null;
+    this.view.classList.remove("busy");
+    if (this.go) this.go.hidden = false;
+    this.stop.hidden = this.bar.hidden = true;
   }
 
   show(job) {
@@ -97,23 +118,26 @@ export class Runner {
       this.say(job.ahead === 1 ? "Next in the queue." : `${job.ahead} ahead in the queue.`);
     } else {
       this.bar.value = job.progress;
-      this.say(`Drawing: ${Math.floor(job.progress * 100)} %`);
+      this.say(DOING[job.kind] ?? "Drawing", `${Math.floor(job.progress * 100)} %`);
     }
   }
 
-  idle() {
-    this.job = null;
-    if (this.go) this.go.hidden = false;
-    this.stop.hidden = this.bar.hidden = true;
+  tell({ state, error, seconds }) {
+    if (state === "failed") this.fail(error);
+    else if (state === "done") this.say(`Done in ${seconds.toFixed(1)} s.`);
+    else this.say(error === "cancelled" ? "Stopped." : `Stopped: ${error}.`);
   }
 
-  say(words) {
+  say(words, share = "") {
     if (this.words.textContent !== words) this.words.textContent = words;
-    this.words.classList.remove("bad");
+    this.share.textContent = share;
+    this.line.classList.remove("bad");
   }
 
   fail(words) {
     this.say(words);
-    this.words.classList.add("bad");
+    this.line.classList.add("bad");
   }
 }
+
+const discard = (job) => cancel(job.id).catch(() => {}); // it ends in any case, since nobody watches it

@@ -1,6 +1,10 @@
 // What is selected of a picture: a pixel is, or is not.
 
-const TINT = [86, 70, 214];
+const colour = (...levels) => new Uint32Array(Uint8Array.from(levels).buffer)[0];
+
+/** The colours of what is not selected and of what is: for people, and for the model. */
+export const TINT = [colour(0, 0, 0, 0), colour(86, 70, 214, 255)];
+export const MASK = [colour(0, 0, 0, 255), colour(255, 255, 255, 255)];
 
 export class Selection {
   constructor(width, height, pixels = new Uint8Array(width * height)) {
@@ -15,46 +19,54 @@ export class Selection {
     return !this.pixels.includes(1);
   }
 
-  /** Select, or not, all pixels whose centre is within `radius` of the line between two points. */
+  /** Select, or not, all pixels whose centre is within `radius` of the line between two points; gives where. */
   line([x0, y0], [x1, y1], radius, value) {
     const [dx, dy] = [x1 - x0, y1 - y0];
     const length = dx * dx + dy * dy;
-    this.each(
+    const part = this.part(
       Math.min(x0, x1) - radius,
       Math.min(y0, y1) - radius,
       Math.max(x0, x1) + radius,
       Math.max(y0, y1) + radius,
-      (x, y) => {
-        const along = length
-          ? Math.min(Math.max(((x + 0.5 - x0) * dx + (y + 0.5 - y0) * dy) / length, 0), 1)
-          : 0;
-        const distance = Math.hypot(x + 0.5 - x0 - along * dx, y + 0.5 - y0 - along * dy);
-        if (distance <= radius) this.pixels[y * this.width + x] = value;
-      },
     );
+    this.each(part, (i, x, y) => {
+      const along = length
+        ? Math.min(Math.max(((x + 0.5 - x0) * dx + (y + 0.5 - y0) * dy) / length, 0), 1)
+        : 0;
+      const distance = Math.hypot(x + 0.5 - x0 - along * dx, y + 0.5 - y0 - along * dy);
+      if (distance <= radius) this.pixels[i] = value;
+    });
+    return part;
   }
 
   box([x0, y0], [x1, y1], value) {
     const [left, right] = [Math.min(x0, x1), Math.max(x0, x1)].map(Math.round);
     const [top, bottom] = [Math.min(y0, y1), Math.max(y0, y1)].map(Math.round);
-    this.each(left, top, right - 1, bottom - 1, (x, y) => (this.pixels[y * this.width + x] = value));
+    this.each(this.part(left, top, right, bottom), (i) => (this.pixels[i] = value));
   }
 
-  each(left, top, right, bottom, visit) {
-    for (let y = Math.max(Math.floor(top), 0); y <= Math.min(Math.floor(bottom), this.height - 1); y += 1) {
-      for (let x = Math.max(Math.floor(left), 0); x <= Math.min(Math.floor(right), this.width - 1); x += 1)
-        visit(x, y);
+  /** The whole pixels between edges, as far as there are any. */
+  part(left, top, right, bottom) {
+    const [x, y] = [Math.max(Math.floor(left), 0), Math.max(Math.floor(top), 0)];
+    const width = Math.max(Math.min(Math.ceil(right), this.width) - x, 0);
+    const height = Math.max(Math.min(Math.ceil(bottom), this.height) - y, 0);
+    return { x, y, width, height };
+  }
+
+  each({ x, y, width, height }, visit) {
+    for (let row = y; row < y + height; row += 1) {
+      for (let column = x; column < x + width; column += 1) visit(row * this.width + column, column, row);
     }
   }
 
-  /** Draw it: tinted where selected for people, white on black for the model. */
-  draw(canvas, { mask = false } = {}) {
-    const image = new ImageData(this.width, this.height);
-    for (let i = 0; i < this.pixels.length; i += 1) {
-      const on = this.pixels[i];
-      image.data.set(mask ? [on * 255, on * 255, on * 255, 255] : [...TINT, on * 255], i * 4);
-    }
-    canvas.getContext("2d").putImageData(image, 0, 0);
+  /** Draw it, or a part of it, on a canvas of its size. */
+  draw(canvas, colours = TINT, part = this.part(0, 0, this.width, this.height)) {
+    if (!part.width || !part.height) return canvas;
+    const image = new ImageData(part.width, part.height);
+    const words = new Uint32Array(image.data.buffer);
+    let next = 0;
+    this.each(part, (i) => (words[next++] = colours[this.pixels[i]]));
+    canvas.getContext("2d").putImageData(image, part.x, part.y);
     return canvas;
   }
 }
