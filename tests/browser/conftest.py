@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,14 +17,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.untrained import untrained
 from unmask import bundle
-from unmask.bundle import Bundle, Part
-from unmask.codec.autoencoder import Autoencoder
-from unmask.codec.config import CodecConfig, QuantizerConfig
 from unmask.models import builtin_names
-from unmask.prior.config import PriorConfig
-from unmask.prior.transformer import Transformer
-from unmask.rng import generator
 
 UNMASK = Path(sys.executable).with_name("unmask")
 PATIENCE_MS = 180_000  # the machine may be busy
@@ -49,29 +43,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     if "emoji" in builtin_names():
         return "emoji"
     folder = tmp_path_factory.mktemp("studio") / "model"
-    bundle.save(_untrained(), folder)
+    bundle.save(untrained(edge=16), folder)
     return str(folder)
-
-
-def _untrained() -> Bundle:
-    """Random weights, for pictures of 64×64 pixels and 16×16 codes."""
-    codec = CodecConfig(
-        width=8,
-        multipliers=(1, 2, 2),
-        blocks=1,
-        attention=(),
-        code_width=4,
-        groups=4,
-        quantizer=QuantizerConfig(codebook_size=64),
-    )
-    prior = PriorConfig(width=32, depth=2, heads=2)
-    networks = (
-        Autoencoder(codec, generator(0, "codec")),
-        Transformer(prior, 64, (16, 16), generator(0, "prior")),
-    )
-    configs = asdict(codec), asdict(prior) | {"codebook_size": 64, "grid": [16, 16]}
-    parts = [Part(config, network.state_dict()) for config, network in zip(configs, networks, strict=True)]
-    return Bundle(*parts, about={"image_size": 64})
 
 
 @contextmanager

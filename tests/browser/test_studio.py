@@ -10,38 +10,10 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
+from tests.browser.actions import button, paint, redraw, set_range, take_sample
+
 SEAM = 2  # pixels, half a code
 SLOW = {"count": 16, "steps": 256}
-
-
-def button(page, name, **options):
-    return page.get_by_role("button", name=name, **options).locator("visible=true")
-
-
-def set_range(page, label, value):
-    page.get_by_label(label, exact=True).locator("visible=true").fill(str(value))
-
-
-def take_sample(page):
-    button(page, "Take a sample").click()
-    page.locator(".easel").locator("visible=true").wait_for()
-
-
-def paint(page, points):
-    """Draw a stroke through points given as shares of the picture."""
-    box = page.locator("#edit .mask").bounding_box()
-    places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in points]
-    page.mouse.move(*places[0])
-    page.mouse.down()
-    for place in places[1:]:
-        page.mouse.move(*place, steps=4)
-    page.mouse.up()
-
-
-def redraw(page, steps):
-    set_range(page, "Steps", steps)
-    button(page, "Redraw selection").click()
-    expect(page.locator("#edit .versions").get_by_label("Version 1")).to_be_enabled()
 
 
 def grown(selected, by):
@@ -58,7 +30,8 @@ class TestCreate:
         button(page, "Create pictures").click()
         first = page.locator(".batch .tile img").first
         expect(first).to_have_attribute("src", re.compile("^data:image/webp"))
-        expect(page.locator("#create .status")).to_have_text(re.compile("Drawing: [1-9]"))
+        expect(page.locator("#create .status")).to_have_text(re.compile("Drawing [1-9]"))
+        expect(page.locator("#create [role=status]")).to_have_text("Drawing")  # read out once
         shot(page, "drawing")
         expect(first).to_have_attribute("src", re.compile("/pictures/0$"))
         expect(page.locator(".batch .tile:enabled")).to_have_count(8)
@@ -74,6 +47,12 @@ class TestCreate:
         expect(viewer).to_contain_text("Picture 2 of 3")
         page.keyboard.press("ArrowRight")
         expect(viewer).to_contain_text("Picture 3 of 3")
+        page.keyboard.press("ArrowRight")
+        expect(viewer).to_contain_text("Picture 1 of 3")
+        viewer.get_by_role("button", name="Previous").focus()
+        for number in (3, 2, 1):
+            page.keyboard.press("Enter")
+            expect(viewer.get_by_role("img")).to_have_attribute("alt", re.compile(f"^Picture {number} of 3"))
         with page.expect_download() as download:
             viewer.get_by_role("button", name="Save").click()
         download.value.save_as(tmp_path / "saved.png")
@@ -124,6 +103,15 @@ class TestCreate:
         expect(page.locator("#create .status")).to_have_text("Stopped.")
         expect(page.locator(".batch")).to_have_count(0)
         expect(button(page, "Create pictures")).to_be_visible()
+
+    def test_a_double_click_starts_one_job_and_does_not_stop_it(self, tab):
+        page, asked = tab(), []
+        page.on("request", lambda request: request.method != "GET" and asked.append(request.method))
+        set_range(page, "Pictures", 1)
+        set_range(page, "Steps", 8)
+        button(page, "Create pictures").dblclick()
+        expect(page.locator("#create .status")).to_have_text(re.compile("Done in"))
+        assert asked == ["POST"]
 
     def test_two_tabs_work_at_once(self, tab):
         pages = [tab(), tab()]
@@ -245,6 +233,53 @@ class TestEdit:
         assert less.sum() < selected.sum()
         assert not (less & ~selected).any()
 
+    def test_a_stroke_is_of_one_button_and_one_tool(self, tab, look):
+        page = tab("edit")
+        take_sample(page)
+        page.evaluate(WATCH_DRAWING)
+        box = page.locator("#edit .mask").bounding_box()
+        left, top, step = box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"], 0.2 * box["width"]
+        for name in ("right", "left"):
+            page.mouse.move(left, top)
+            page.mouse.down(button=name)
+            page.mouse.move(left + step, top, steps=4)
+            assert look(page, "#edit .mask").any() == (name == "left")
+            if name == "left":
+                assert page.evaluate("largest") < 32  # pixels along an edge: not all of the picture
+                page.keyboard.press("r")
+                expect(button(page, "Redraw selection")).to_be_enabled()
+            stroke = look(page, "#edit .mask")
+            page.mouse.move(left + step, top + step)
+            page.mouse.up(button=name)
+        assert np.array_equal(look(page, "#edit .mask"), stroke)
+
+    def test_a_stroke_that_the_system_ends_counts(self, tab):
+        page = tab("edit", has_touch=True)
+        take_sample(page)
+        box = page.locator("#edit .mask").bounding_box()
+        finger = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+        hand = page.context.new_cdp_session(page)
+        hand.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [finger]})
+        hand.send("Input.dispatchTouchEvent", {"type": "touchCancel", "touchPoints": []})
+        expect(button(page, "Redraw selection")).to_be_enabled()
+
+    def test_another_picture_ends_what_is_being_drawn(self, tab, address, tmp_path):
+        Image.new("RGB", (64, 64), "teal").save(tmp_path / "teal.png")
+        page = tab("edit")
+        take_sample(page)
+        button(page, "Box").click()
+        paint(page, [(0.05, 0.05), (0.95, 0.95)])
+        set_range(page, "Versions", 8)
+        set_range(page, "Steps", 256)
+        button(page, "Redraw selection").click()
+        page.locator("#edit .versions img").first.wait_for()
+        page.locator("#edit input[type=file]").set_input_files(tmp_path / "teal.png")
+        expect(page.locator("#edit .versions")).to_be_hidden()
+        expect(page.locator("#edit .status")).to_have_text("Paint over what should change.")
+        while page.request.get(f"{address}healthz").json()["running"]:
+            page.wait_for_timeout(20)
+        expect(page.locator("#edit .versions")).to_be_hidden()
+
     def test_a_file_that_is_no_picture_is_refused_in_words(self, tab, tmp_path):
         bad = tmp_path / "holiday.png"
         bad.write_text("I am not a picture")
@@ -289,6 +324,14 @@ class TestEdit:
         assert np.array_equal(look(page, "#edit .versions img"), version)
 
 
+WATCH_DRAWING = """() => {
+    const { putImageData } = CanvasRenderingContext2D.prototype;
+    window.largest = 0;
+    CanvasRenderingContext2D.prototype.putImageData = function (image, ...place) {
+        window.largest = Math.max(window.largest, image.width, image.height);
+        putImageData.call(this, image, ...place);
+    };
+}"""
 GIVE = """([way, bytes]) => {
     const data = new DataTransfer();
     data.items.add(new File([new Uint8Array(bytes)], "photo.png", { type: "image/png" }));
@@ -335,7 +378,9 @@ class TestExtend:
         )
         assert int(left.input_value()) > 0
         assert int(above.input_value()) > 0
-        page.get_by_role("slider", name="Pixels to add, bottom").focus()
+        slider = page.get_by_role("slider", name="Pixels to add, bottom")
+        expect(slider).to_have_attribute("aria-valuemax", "4096")
+        slider.focus()
         page.keyboard.press("ArrowDown")
         expect(below).to_have_value("4")
         left.fill("10")
@@ -372,6 +417,16 @@ class TestInspect:
         expect(page.locator(".maps .readout")).to_have_text(re.compile("Row 8, column 1:"))
         button(page, "As code").click()
         expect(page.locator("#recipe")).to_contain_text("model.score([picture])")
+
+    def test_the_newest_picture_is_the_one_that_counts(self, tab, look, tmp_path):
+        page = tab("inspect")
+        for colour in ("red", "blue"):
+            Image.new("RGB", (64, 64), colour).save(tmp_path / f"{colour}.png")
+            page.locator("#inspect input[type=file]").set_input_files(tmp_path / f"{colour}.png")
+            if colour == "red":
+                button(page, "Stop").wait_for()
+        expect(page.locator(".map")).to_have_count(4)
+        assert (look(page, ".map img")[..., :3] == (0, 0, 255)).all()
 
     def test_a_sample_can_be_inspected_and_comes_back_after_a_reload(self, tab, shot, steps):
         page = tab("create")
@@ -453,9 +508,11 @@ class TestEveryone:
         page.reload()
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(246, 245, 242)"
 
-    def test_the_api_has_a_page(self, tab, address):
+    def test_the_api_has_a_page(self, tab):
         page = tab()
-        page.goto(f"{address}api")
+        page.locator("#model").click()
+        page.get_by_role("link", name="The API of this Studio").click()
+        page.wait_for_url("**/api")
         page.wait_for_selector("html[data-ready]")
         expect(page.locator("#routes")).to_contain_text("/api/v1/inpaint")
 

@@ -6,20 +6,21 @@ import { Create } from "./create.js";
 import { Edit } from "./edit.js";
 import { Extend } from "./extend.js";
 import { Inspect } from "./inspect.js";
+import { rememberTheme } from "./store.js";
 
-const VIEWS = ["create", "edit", "extend", "inspect"];
 const THEMES = ["auto", "light", "dark"];
 
 function route() {
-  const asked = location.hash.slice(2);
-  if (!VIEWS.includes(asked) && document.querySelector("nav a[aria-current]")) return; // a place within the page
-  const name = VIEWS.includes(asked) ? asked : "create";
-  for (const view of VIEWS) select(`#${view}`).hidden = view !== name;
-  for (const link of document.querySelectorAll("nav a")) {
-    if (link.hash === `#/${name}`) link.setAttribute("aria-current", "page");
+  const { hash } = location;
+  if (hash && !hash.startsWith("#/") && select("nav a[aria-current]")) return; // a place within the page
+  const links = [...document.querySelectorAll("nav a")];
+  const current = links.find((link) => link.hash === hash && !link.hidden) ?? links[0];
+  for (const link of links) {
+    select(link.hash.replace("/", "")).hidden = link !== current;
+    if (link === current) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  document.title = `${name[0].toUpperCase()}${name.slice(1)} · Unmask Studio`;
+  document.title = `${current.textContent} · Unmask Studio`;
   scrollTo(0, 0);
 }
 
@@ -27,7 +28,7 @@ function chooseTheme() {
   const now = document.documentElement.dataset.theme;
   const next = THEMES[(THEMES.indexOf(now) + 1) % THEMES.length];
   document.documentElement.dataset.theme = next;
-  localStorage.setItem("theme", next);
+  rememberTheme(next);
   labelTheme();
   notice(`Theme: ${next === "auto" ? "as the system has it" : next}.`);
 }
@@ -68,10 +69,10 @@ function showModel(model) {
 
 /** The views that work on a picture, as functions that take one. An autoregressive model cannot fill in. */
 function openViews(model) {
-  const classes =
-    model.kind === "absorbing" ? { edit: Edit, extend: Extend, inspect: Inspect } : { inspect: Inspect };
-  for (const name of VIEWS)
-    select(`nav a[href="#/${name}"]`).hidden = !(name in classes || name === "create");
+  const absorbing = model.kind === "absorbing";
+  for (const name of ["edit", "extend"]) select(`nav a[href="#/${name}"]`).hidden = !absorbing;
+  route(); // it may have been at one of them
+  const classes = absorbing ? { edit: Edit, extend: Extend, inspect: Inspect } : { inspect: Inspect };
   const places = Object.entries(classes).map(([name, View]) => {
     const view = new View(model);
     const take = (canvas) => {

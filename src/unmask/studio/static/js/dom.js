@@ -40,16 +40,33 @@ export function button(label, { kind = "plain", symbol, bare = false, ...propert
 
 export const select = (selector, root = document) => root.querySelector(selector);
 
+const notices = select("#notices");
+
 /** A sentence that passes by; errors stay until they are read. */
 export function notice(sentence, { lasting = false } = {}) {
   const box = el("div", { className: "notice" }, el("span", {}, sentence));
   box.append(button("Dismiss", { kind: "quiet", symbol: "close", bare: true, onclick: () => box.remove() }));
-  const all = select("#notices");
-  for (const old of [...all.children].slice(0, -2)) old.remove();
-  all.append(box);
-  all.hidePopover();
-  all.showPopover(); // above a dialog that was opened since
+  for (const old of [...notices.children].slice(0, -2)) old.remove();
+  notices.append(box);
+  lift();
   setTimeout(() => box.remove(), lasting ? 20000 : 4000);
+}
+
+/** Put notices above everything, within the dialog on top, if there is one: all else cannot be reached. */
+function lift() {
+  const place = [...document.querySelectorAll("dialog[open]")].at(-1) ?? document.body;
+  if (notices.parentElement !== place) place.append(notices);
+  notices.hidePopover();
+  notices.showPopover();
+}
+
+/** Do something; if it fails, a notice says why. */
+export async function attempt(action) {
+  try {
+    await action();
+  } catch (error) {
+    notice(error.message, { lasting: true });
+  }
 }
 
 /** Copy a text; the button that was pressed says so. */
@@ -79,6 +96,10 @@ export function dialogHead(dialog, title, id) {
 /** Open a dialog; a click beside it closes it. */
 export function show(dialog, ...content) {
   dialog.replaceChildren(...content);
-  dialog.onclick = (event) => event.target === dialog && dialog.close();
+  dialog.onclick = (event) => {
+    if (event.target === dialog) dialog.close(); // a handler that returned false would stop links
+  };
+  dialog.onclose = lift;
   if (!dialog.open) dialog.showModal();
+  lift();
 }

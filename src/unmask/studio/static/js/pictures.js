@@ -1,21 +1,34 @@
 // Pictures: opened, dropped, pasted, brought to the model's size, saved.
 
 import { start, watch } from "./api.js";
-import { button, el, notice } from "./dom.js";
+import { attempt, button, el, notice } from "./dom.js";
 import { newSeed } from "./fields.js";
 
 export function blank(width, height) {
   return el("canvas", { width, height });
 }
 
+export const GONE = "This picture is gone: the Studio keeps results for a while only. Draw it again.";
+
 /** A canvas with the picture at an address, pixel for pixel. */
 export async function fetchPicture(address) {
   const image = new Image();
   image.src = address;
-  await image.decode();
+  await image.decode().catch(() => {
+    throw new Error(GONE);
+  });
   const canvas = blank(image.naturalWidth, image.naturalHeight);
   canvas.getContext("2d").drawImage(image, 0, 0);
   return canvas;
+}
+
+/** Save the file at an address under a name. */
+export async function save(address, name) {
+  const response = await fetch(address).catch(() => null);
+  if (!response?.ok) throw new Error(GONE);
+  const href = URL.createObjectURL(await response.blob());
+  el("a", { href, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 40000); // some browsers take their time
 }
 
 /** A file as the model can use it: its shorter side at the size of the training, no longer than limits allow. */
@@ -56,34 +69,27 @@ function shrink(image, scale, width, height) {
 export const address = (canvas) => canvas.toDataURL("image/png");
 export const encode = (canvas) => address(canvas).split(",")[1];
 
-export function save(href, name) {
-  el("a", { href, download: name }).click();
-}
-
-/** The ways to get a picture: a file, a drop, a paste, a sample. `take(canvas, name)` gets it. */
+/** The ways to get a picture: a file, a drop, a paste, a sample. `take(canvas)` gets what was asked for last. */
 export function sources(view, model, take) {
   const place = view.querySelector(".source");
   const input = el("input", { type: "file", accept: "image/*", hidden: true, "aria-label": "Picture file" });
   const open = button("Open picture", { symbol: "open", onclick: () => input.click() });
   const draw = button("Take a sample", { symbol: "dice" });
-  const receive = async (file) => {
-    try {
-      take(await openFile(file, model), file.name);
-    } catch (error) {
-      notice(error.message, { lasting: true });
-    }
-  };
+  let asked = 0;
+  const bring = (picture) =>
+    attempt(async () => {
+      const number = (asked += 1);
+      const canvas = await picture;
+      if (number === asked) take(canvas);
+    });
+  const receive = (file) => bring(openFile(file, model));
   input.addEventListener("change", () => {
     if (input.files[0]) receive(input.files[0]);
     input.value = "";
   });
   draw.addEventListener("click", async () => {
     draw.disabled = true;
-    try {
-      take(await sample(model), "a sample");
-    } catch (error) {
-      notice(error.message, { lasting: true });
-    }
+    await bring(sample(model));
     draw.disabled = false;
   });
   place.append(

@@ -1,17 +1,19 @@
 // What a tab remembers of itself, so that a reload loses nothing. Tabs do not see each other's.
 
-export const recall = (key) => {
+/** What an action gives, or null where the browser keeps nothing, or no more, for the page. */
+const allowed = (action) => {
   try {
-    return JSON.parse(sessionStorage.getItem(key));
+    return action();
   } catch {
     return null;
   }
 };
 
+export const recall = (key) => allowed(() => JSON.parse(sessionStorage.getItem(key)));
+
 export const remember = (key, value) => {
-  try {
-    sessionStorage.setItem(key, JSON.stringify(value));
-  } catch {
-    sessionStorage.removeItem(key); // too large to be kept: then a reload loses it
-  }
+  allowed(() => sessionStorage.removeItem(key)); // what is too large to be kept leaves nothing of before
+  allowed(() => sessionStorage.setItem(key, JSON.stringify(value)));
 };
+
+export const rememberTheme = (theme) => allowed(() => localStorage.setItem("theme", theme));

@@ -1,6 +1,6 @@
 // Several ways that a picture could go on, of which one is taken.
 
-import { button, el } from "./dom.js";
+import { attempt, button, el } from "./dom.js";
 import { fetchPicture, save } from "./pictures.js";
 import { showRecipe } from "./recipe.js";
 
@@ -19,7 +19,11 @@ export class Versions {
       symbol: "code",
       onclick: () => showRecipe(this.job.recipe, this.files()),
     });
-    this.save = button("Save", { kind: "quiet", symbol: "save", onclick: () => this.saveChosen() });
+    this.save = button("Save", {
+      kind: "quiet",
+      symbol: "save",
+      onclick: () => attempt(() => this.saveChosen()),
+    });
     this.tools = el("div", { hidden: true }, this.again, this.save, this.code);
     this.title = el("h2", {}, "Versions");
     this.grid = el("div", { className: "grid" });
@@ -64,7 +68,7 @@ export class Versions {
       content,
       el("span", { className: "name" }, name),
     );
-    tile.addEventListener("click", () => this.choose(tile));
+    tile.addEventListener("click", () => attempt(() => this.choose(tile)));
     return tile;
   }
 
@@ -94,13 +98,15 @@ export class Versions {
   }
 
   async choose(tile) {
+    const address = tile.querySelector("img").src;
+    const picture = await fetchPicture(address);
     for (const other of this.grid.children) other.setAttribute("aria-pressed", other === tile);
-    this.chosen = tile.querySelector("img").src;
+    this.chosen = address;
     this.save.disabled = false;
-    this.onTake(await fetchPicture(this.chosen));
+    this.onTake(picture);
   }
 
   saveChosen() {
-    save(this.chosen, `unmask-${this.job.kind}-${this.job.settings.seed}.png`);
+    return save(this.chosen, `unmask-${this.job.kind}-${this.job.settings.seed}.png`);
   }
 }
