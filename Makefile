@@ -30,7 +30,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.ready: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[studio,plot]'
 	touch $@
 
 $(VENV)/.ready-test: pyproject.toml requirements-oracles.txt | $(BIN)/python

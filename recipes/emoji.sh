@@ -15,7 +15,10 @@ unmask weights get lpips-alex
 train codec "$out/codec" emoji --preset emoji
 # Half the size; the prior then learns the codes of the very codec that is shipped.
 unmask export "$out/codec/best" --to half --out "$out/codec-half"
-train prior "$out/prior" "$out/codec-half" emoji --preset emoji
+# The set is small: once the prior begins to overfit, it goes on with pictures that are moved a little, too.
+train prior "$out/prior-start" "$out/codec-half" emoji --preset emoji --loop.steps 3200 --optim.cooldown 1000
+train prior "$out/prior" "$out/codec-half" emoji --preset emoji --init "$out/prior-start/best" --images.shift 2 \
+    --optim.warmup 200 --loop.steps 4200 --optim.cooldown 1800
 unmask export "$out/prior/best" --to half --out "$out/model"
 
 unmask sample "$out/model" --count 64 --temperature 0.9 --out "$out/samples" --grid "$out/samples.png"

@@ -143,7 +143,7 @@ def test_every_command_of_a_recipe_can_be_typed(recipe, words, gpus, typed, pars
             assert line[1] == "get"
             assert line[2] in get_args(Name)
         else:
-            parse(line)
+            can_be_typed(line, parse)
 
 
 def shown_commands(text):
