@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 from importlib import import_module
 from pathlib import Path
@@ -80,6 +81,7 @@ def typed(tmp_path, monkeypatch):
             check=True,
             env=os.environ | path | environment,
             capture_output=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where tests run unseen
         )
         lines = [json.loads(line) for line in (tmp_path / "typed.jsonl").read_text().splitlines()]
         (tmp_path / "typed.jsonl").unlink()
