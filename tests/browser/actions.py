@@ -1,6 +1,11 @@
 """What a person's hands do on the page."""
 
+import io
+
 from playwright.sync_api import expect
+
+from unmask.images.sources import open_source
+from unmask.images.transforms import decode, square
 
 
 def button(page, name, **options):
@@ -9,6 +14,17 @@ def button(page, name, **options):
 
 def set_range(page, label, value):
     page.get_by_label(label, exact=True).locator("visible=true").fill(str(value))
+
+
+def open_emoji(page, view, name):
+    """Open the built-in picture of that name, at the size that the model knows."""
+    source = open_source("emoji")
+    (number,) = (i for i, entry in enumerate(source.entries) if entry.name == name)
+    content = io.BytesIO()
+    square(decode(source.read(number)), 64).save(content, "PNG")
+    picture = {"name": "emoji.png", "mimeType": "image/png", "buffer": content.getvalue()}
+    page.locator(f"#{view} input[type=file]").set_input_files(picture)
+    page.locator(".easel").locator("visible=true").wait_for()
 
 
 def take_sample(page):

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from tests.browser.actions import button, paint, redraw, set_range, take_sample
+from tests.browser.actions import button, open_emoji, paint, redraw, set_range, take_sample
 
 SEAM = 2  # pixels, half a code
 SLOW = {"count": 16, "steps": 256}
@@ -165,7 +165,7 @@ class TestCreate:
 class TestEdit:
     def test_only_what_was_painted_changes(self, tab, look, shot, steps):
         page = tab("edit")
-        take_sample(page)
+        open_emoji(page, "edit", "slightly smiling face")
         before = look(page, "#edit .paper canvas")
         paint(page, [(0.3, 0.35), (0.6, 0.4), (0.55, 0.5)])
         selected = look(page, "#edit .mask")[..., 3] > 0
@@ -352,7 +352,7 @@ class TestExtend:
 
     def test_the_frame_is_dragged_and_the_picture_goes_on(self, tab, look, shot, steps):
         page = tab("extend")
-        take_sample(page)
+        open_emoji(page, "extend", "teacher")
         before = look(page, "#extend .area canvas")
         self.drag(page, "right", 260, 0)
         width, height = map(int, re.findall(r"\d+", page.locator("#extend .easel .readout").inner_text()))
