@@ -1,6 +1,6 @@
 """Models that nobody has trained, for tests to which it does not matter what they draw."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from unmask.bundle import Bundle, Part
 from unmask.codec.autoencoder import Autoencoder
@@ -10,19 +10,20 @@ from unmask.prior.transformer import Transformer
 from unmask.rng import generator
 
 K, FACTOR = 16, 4  # codes, and pixels along the edge of one
+SMALL_CODEC = CodecConfig(
+    width=8,
+    multipliers=(1, 2),
+    blocks=1,
+    attention=(),
+    code_width=4,
+    groups=4,
+    quantizer=QuantizerConfig(codebook_size=K),
+)
 
 
 def untrained(kind: str = "absorbing", *, edge: int = 4) -> Bundle:
     """Random weights, for pictures of ``edge``×``edge`` codes."""
-    codec = CodecConfig(
-        width=8,
-        multipliers=(1, 2, 2),
-        blocks=1,
-        attention=(),
-        code_width=4,
-        groups=4,
-        quantizer=QuantizerConfig(codebook_size=K),
-    )
+    codec = replace(SMALL_CODEC, multipliers=(1, 2, 2))
     prior, grid = PriorConfig(kind=kind, width=16, depth=2, heads=2), (edge, edge)
     networks = Autoencoder(codec, generator(0, "codec")), Transformer(prior, K, grid, generator(0, "prior"))
     configs = asdict(codec), asdict(prior) | {"codebook_size": K, "grid": list(grid)}

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tests.untrained import SMALL_CODEC
 from unmask.codec.autoencoder import Autoencoder
-from unmask.codec.config import CodecConfig, QuantizerConfig
 from unmask.codec.losses import usage
 from unmask.images.pixels import PixelSet
 from unmask.likelihood import score_codes
@@ -18,16 +18,6 @@ from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
 from unmask.surprise import ScaleHead, code_nats, pixel_nats
-
-CODEC = CodecConfig(
-    width=8,
-    multipliers=(1, 2),
-    blocks=1,
-    attention=(),
-    code_width=4,
-    groups=4,
-    quantizer=QuantizerConfig(codebook_size=16),
-)
 
 
 class Elsewhere(Tensor):
@@ -57,7 +47,7 @@ def moved(network: nn.Module) -> nn.Module:
 
 @pytest.fixture
 def codec() -> nn.Module:
-    return moved(Autoencoder(CODEC, generator(0)))
+    return moved(Autoencoder(SMALL_CODEC, generator(0)))
 
 
 @pytest.fixture(params=["absorbing", "autoregressive"])

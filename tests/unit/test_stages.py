@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from tests.untrained import SMALL_CODEC
 from unmask import bundle
-from unmask.codec.config import CodecConfig, LossConfig, QuantizerConfig
+from unmask.codec.config import LossConfig
 from unmask.config import CodecTraining, PriorTraining
 from unmask.errors import RunError
 from unmask.images.config import ImagesConfig
@@ -24,15 +25,7 @@ IMAGES = ImagesConfig(size=16, validation=0.2)
 LOOP = LoopConfig(steps=2, log_every=1, validate_every=1, save_every=1)
 CODEC = CodecTraining(
     images=IMAGES,
-    codec=CodecConfig(
-        width=8,
-        multipliers=(1, 2),
-        blocks=1,
-        attention=(),
-        code_width=4,
-        groups=4,
-        quantizer=QuantizerConfig(codebook_size=16),
-    ),
+    codec=SMALL_CODEC,
     loss=LossConfig(perceptual="off", adversarial="off", discriminator_width=8, discriminator_layers=1),
     optim=OptimConfig(lr=1e-3, batch=2),
     loop=LOOP,

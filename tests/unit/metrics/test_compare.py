@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from tests.untrained import SMALL_CODEC
 from unmask.codec.autoencoder import Autoencoder
-from unmask.codec.config import CodecConfig, QuantizerConfig
 from unmask.images.pixels import PixelSet
 from unmask.metrics import compare
 from unmask.metrics.compare import Reference, reconstructed
@@ -15,20 +15,10 @@ from unmask.metrics.features import Extractor
 from unmask.metrics.protocol import Protocol, caution
 from unmask.rng import generator
 
-CODEC = CodecConfig(
-    width=8,
-    multipliers=(1, 2),
-    blocks=1,
-    attention=(),
-    code_width=4,
-    groups=4,
-    quantizer=QuantizerConfig(codebook_size=16),
-)
-
 
 @pytest.fixture(scope="module")
 def codec():
-    return Autoencoder(CODEC, generator(0)).eval().requires_grad_(False)
+    return Autoencoder(SMALL_CODEC, generator(0)).eval().requires_grad_(False)
 
 
 @pytest.fixture

@@ -10,22 +10,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tests.untrained import SMALL_CODEC
 from unmask.codec.autoencoder import Autoencoder
-from unmask.codec.config import CodecConfig, QuantizerConfig
 from unmask.images.pixels import PixelSet
 from unmask.metrics import reconstruction
 from unmask.metrics.reconstruction import measure_reconstructions
 from unmask.rng import generator
 
-CODEC = CodecConfig(
-    width=8,
-    multipliers=(1, 2),
-    blocks=1,
-    attention=(),
-    code_width=4,
-    groups=4,
-    quantizer=QuantizerConfig(codebook_size=16),
-)
 WIDTH = 6
 
 
@@ -48,7 +39,7 @@ class Elsewhere(nn.Module):
 def measure(monkeypatch) -> Callable[..., dict[str, float]]:
     """Every figure of a small codec over some pictures of noise."""
     monkeypatch.setattr(reconstruction, "WIDTH", WIDTH)
-    codec = Autoencoder(CODEC, generator(0)).eval().requires_grad_(False)
+    codec = Autoencoder(SMALL_CODEC, generator(0)).eval().requires_grad_(False)
 
     def measured(count: int, size_px: int = 16, **shared: Any) -> dict[str, float]:
         shape = (count, size_px, size_px, 3)
