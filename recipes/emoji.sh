@@ -15,7 +15,7 @@ unmask weights get lpips-alex
 train codec "$out/codec" emoji --preset emoji
 # Half the size; the prior then learns the codes of the very codec that is shipped.
 unmask export "$out/codec/best" --to half --out "$out/codec-half"
-# The set is small: once the prior begins to overfit, it goes on with pictures that are moved a little, too.
+# The set is small, and the training bound ran ahead of the held-out one: on with pictures that are also moved.
 train prior "$out/prior-start" "$out/codec-half" emoji --preset emoji --loop.steps 3200 --optim.cooldown 1000
 train prior "$out/prior" "$out/codec-half" emoji --preset emoji --init "$out/prior-start/best" --images.shift 2 \
     --optim.warmup 200 --loop.steps 4200 --optim.cooldown 1800
