@@ -66,8 +66,7 @@ def score_codes(
         everything = torch.ones_like(codes, dtype=torch.bool)
         nats = code_costs(prior, codes, everything).cpu().double().sum(1)
         return Score(nats, torch.full((B, 1), N), (nats / N)[:, None])
-    num_free = max(num_draws - 2, 1)
-    drawn = [_masks(N, num_free, seed, first + i) for i in range(B)]
+    drawn = [_masks(N, _num_free(num_draws), seed, first + i) for i in range(B)]
     half, n, masked = (torch.stack(part) for part in zip(*drawn, strict=True))  # (B, N), (B, P), (B, P, N)
     sides = [code_costs(prior, codes, side.to(codes.device)).cpu().double() for side in (half, ~half)]
     usual = sides[0] + sides[1]  # (B, N)
@@ -82,6 +81,17 @@ def score_codes(
     # The weights of all counts add up to N, so what is subtracted comes back as the plain sum.
     nats = usual.sum(1) + (weights * differences).mean(1)
     return Score(nats, n, differences + usual.mean(1, keepdim=True))
+
+
+def unscored(prior: Transformer, count: int, num_draws: int) -> Score:
+    """Zeros in place of ``score_codes``, for processes to add up what each has scored."""
+    shape = (count, 1 if prior.causal else _num_free(num_draws))
+    return Score(torch.zeros(count).double(), torch.zeros(shape).long(), torch.zeros(shape).double())
+
+
+def _num_free(num_draws: int) -> int:
+    """P, the passes beside the two that tell what codes cost when half are known."""
+    return max(num_draws - 2, 1)
 
 
 def _mean_where(costs: Tensor, mask: Tensor) -> Tensor:

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
+import unmask
+from unmask import presets
 from unmask.runs import Run
 
 TORCHRUN = Path(sys.executable).with_name("torchrun")
@@ -38,7 +41,8 @@ def test_both_stages_train_and_resume_on_two_processes(torchrun, pictures, tmp_p
         "--loop.save-every",
         "3",
     ]
-    small = ["--preset", "tiny", "--images.size", "16", "--optim.batch", "4", "--engine.device", "cpu"]
+    small = ["--preset", "tiny", "--images.size", "16", "--images.validation", "0.4"]
+    small += ["--optim.batch", "4", "--engine.device", "cpu"]
     codec = [
         "--loss.adversarial",
         "hinge",
@@ -55,4 +59,16 @@ def test_both_stages_train_and_resume_on_two_processes(torchrun, pictures, tmp_p
     assert all(np.isfinite(line["l1"]) for line in run.read_log()[1:])
 
     torchrun("train", "prior", "runs/codec/best", pictures, *small, *steps)
-    assert Run.open(tmp_path / "runs/prior").load_bundle("best").prior is not None
+    run = Run.open(tmp_path / "runs/prior")
+    assert run.load_bundle("best").prior is not None
+    assert run.read_log()[-1]["bits"] == pytest.approx(bits_per_code(run.folder / "best", pictures), rel=1e-5)
+
+
+def bits_per_code(model, pictures):
+    """What one process measures on the held-out pictures, with the masks of the validation."""
+    pipeline = unmask.load(model)
+    held_out = pipeline.open(pictures, "validation")
+    assert len(held_out) > 4, "several batches to share"
+    images = [Image.fromarray(pixels) for pixels in held_out.read(range(len(held_out)))]
+    diffusion = presets.PRIOR["tiny"].diffusion
+    return pipeline.score(images, draws=diffusion.validation_draws, steps=diffusion.steps).mean

@@ -16,7 +16,7 @@ from unmask.diffusion import process
 from unmask.diffusion.schedule import even_plan
 from unmask.images.batches import batch_indices
 from unmask.images.transforms import grid, to_pictures
-from unmask.likelihood import Score, bits_per_code, code_costs, cost_curve, join, score_codes
+from unmask.likelihood import Score, bits_per_code, code_costs, cost_curve, join, score_codes, unscored
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
@@ -143,14 +143,20 @@ class PriorTask:
         return {"bits": bits, "standard_error": error}
 
     def _score_validation(self) -> Score:
-        """Scores of all held-out pictures; every process computes the same."""
-        scores = []
-        for first in range(0, len(self._validation), self._optim.batch):
-            rows = range(first, min(first + self._optim.batch, len(self._validation)))
-            codes = self._validation.read(rows).to(self._engine.device)
-            draws, steps = self._diffusion.validation_draws, self._diffusion.steps
-            scores.append(score_codes(self._ema.module, codes, first, num_draws=draws, num_steps=steps))
-        return join(scores)
+        """Scores of all held-out pictures; the processes take batches in turn."""
+        world, rank = self._engine.world, self._engine.rank
+        starts = range(0, len(self._validation), self._optim.batch)
+        scores = [self._score(first, mine=number % world == rank) for number, first in enumerate(starts)]
+        return Score(*map(self._engine.sum, join(scores)))
+
+    def _score(self, first: int, mine: bool) -> Score:
+        """Scores of one batch of held-out pictures, or zeros if another process has it."""
+        prior, draws, steps = self._ema.module, self._diffusion.validation_draws, self._diffusion.steps
+        rows = range(first, min(first + self._optim.batch, len(self._validation)))
+        if not mine:
+            return unscored(prior, len(rows), draws)
+        codes = self._validation.read(rows).to(self._engine.device)
+        return score_codes(prior, codes, first, num_draws=draws, num_steps=steps)
 
     @torch.no_grad()
     def pictures(self) -> dict[str, Image.Image]:
