@@ -20,7 +20,7 @@ check: $(VENV)/.ready-test      ## style and types
 	$(BIN)/oxfmt --check src/unmask/studio/static/js src/unmask/studio/static/css
 	$(BIN)/mypy
 
-bench: $(VENV)/.ready-test      ## every benchmark; rows go to benchmarks/results.jsonl
+bench: $(VENV)/.ready-bench     ## every benchmark; rows go to benchmarks/results.jsonl
 	$(BIN)/python -m benchmarks
 
 clean:                          ## forget the environment
@@ -38,3 +38,7 @@ $(VENV)/.ready-test: pyproject.toml requirements-oracles.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --no-deps --requirement requirements-oracles.txt
 	command -v chromium || ($(CHROMIUM)) || echo "no Chromium, and none to be had: tests in a browser will be skipped"
 	touch $(VENV)/.ready $@
+
+$(VENV)/.ready-bench: $(VENV)/.ready-test
+	$(BIN)/python -m pip install --quiet --editable '.[benchmarks]'
+	touch $@

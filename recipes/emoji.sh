@@ -3,7 +3,7 @@
 #
 #   recipes/emoji.sh [OUT]                   OUT is runs/emoji unless named
 #
-# Hours on two cores, minutes on a GPU: recipes/README.md. After a stop, run it again to continue.
+# Hours on two cores: recipes/README.md. After a stop, run it again to continue.
 source "$(dirname "$0")/common.sh"
 out=${1:-runs/emoji}
 

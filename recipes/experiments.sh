@@ -4,7 +4,7 @@
 #   recipes/experiments.sh CODEC [NAME ...]        all of them, or those that are named
 #
 # A run takes about four minutes on a quiet core. After a stop, run the same command again to continue.
-set -euo pipefail
+source "$(dirname "$0")/common.sh"
 
 codec=$1
 shift
@@ -23,12 +23,8 @@ plain=(
 run() {
     local name=$1
     shift
-    if [[ $wanted != "  " && $wanted != *" $name "* ]]; then
-        return
-    elif [ -e "$out/$name/config.json" ]; then
-        unmask train prior --resume "$out/$name"
-    else
-        unmask train prior "$codec" emoji "${plain[@]}" "$@" --out "$out/$name"
+    if [[ $wanted = "  " || $wanted = *" $name "* ]]; then
+        train prior "$out/$name" "$codec" emoji "${plain[@]}" "$@"
     fi
 }
 

@@ -76,6 +76,7 @@ def typed(tmp_path, monkeypatch):
 
     def run(recipe, *words, **environment):
         path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+        (tmp_path / "typed.jsonl").write_text("")
         subprocess.run(
             ["bash", RECIPES / recipe, *words],
             check=True,
@@ -83,9 +84,7 @@ def typed(tmp_path, monkeypatch):
             capture_output=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where tests run unseen
         )
-        lines = [json.loads(line) for line in (tmp_path / "typed.jsonl").read_text().splitlines()]
-        (tmp_path / "typed.jsonl").unlink()
-        return lines
+        return [json.loads(line) for line in (tmp_path / "typed.jsonl").read_text().splitlines()]
 
     return run
 
@@ -221,25 +220,34 @@ def test_the_first_experiment_is_the_paper_s_prior_but_for_its_size(typed, parse
     assert run.settings.images.shift == 0
 
 
-def test_a_recipe_goes_on_where_it_was(typed, tmp_path):
-    first = typed("emoji.sh")
-    again = typed("emoji.sh")
+@pytest.mark.parametrize(
+    ("words", "run"),
+    [(["emoji.sh"], "runs/emoji/prior"), (["experiments.sh", "codec"], "runs/experiments/rotary")],
+)
+def test_a_recipe_goes_on_where_it_was(typed, tmp_path, words, run):
+    first = typed(*words)
+    again = typed(*words)
     assert [line for line in first if line not in again] == [line for line in first if line[1] == "train"]
-    (tmp_path / "runs/emoji/prior/finished").unlink()
-    third = typed("emoji.sh")
-    assert [line for line in third if line[1] == "train"] == [
-        ["unmask", "train", "prior", "--resume", "runs/emoji/prior"]
-    ]
+    (tmp_path / run / "finished").unlink()
+    third = typed(*words)
+    assert [line for line in third if line[1] == "train"] == [["unmask", "train", "prior", "--resume", run]]
 
 
-def test_an_interrupted_training_is_not_taken_for_a_finished_one(typed, tmp_path):
+@pytest.mark.parametrize(
+    ("words", "first", "second"),
+    [
+        (["emoji.sh"], "runs/emoji/codec", "runs/emoji/prior-start"),
+        (["experiments.sh", "codec"], "runs/experiments/reweighted", "runs/experiments/elbo"),
+    ],
+)
+def test_an_interrupted_training_is_not_taken_for_a_finished_one(typed, tmp_path, words, first, second):
     stub = tmp_path / "unmask"
     stub.write_text(stub.read_text() + 'if "train" in words:\n    import os\n    os.kill(os.getppid(), 2)\n')
     with pytest.raises(subprocess.CalledProcessError) as stopped:
-        typed("emoji.sh")
+        typed(*words)
     assert stopped.value.returncode == 130
-    assert not (tmp_path / "runs/emoji/codec/finished").exists()
-    assert not (tmp_path / "runs/emoji/prior").exists()
+    assert not (tmp_path / first / "finished").exists()
+    assert not (tmp_path / second).exists()
 
 
 def test_an_unknown_recipe_of_the_paper_is_refused(typed):

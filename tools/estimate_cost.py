@@ -65,10 +65,10 @@ def codec_costs(name: str) -> tuple[float, float, float]:
         return codec.decoder(latents)
 
     made = torch.zeros_like(images, requires_grad=True)
-    # A backward pass costs two forward passes, or one where only inputs have gradients. Loss network and
-    # discriminator are passed backward twice, for the loss and for its weight λ; the discriminator then
-    # learns from real pictures and from copies.
-    step = 3 * flops(copies) + 4 * flops(lambda: eye.features(images)) + 9 * flops(lambda: judge(images))
+    # A backward pass costs two forward passes, or one where only inputs have gradients. The loss network
+    # looks at pictures and at copies, whose gradient it passes back; the discriminator judges the copies in
+    # the same way, and then learns from pictures and from copies.
+    step = 3 * flops(copies) + 3 * flops(lambda: eye.features(images)) + 8 * flops(lambda: judge(images))
     activations = (
         saved_bytes(copies) + saved_bytes(lambda: eye(made, images)) + saved_bytes(lambda: judge(made))
     )
