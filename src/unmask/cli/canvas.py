@@ -7,12 +7,11 @@ from typing import Annotated
 
 import tyro
 
+from unmask.cli.arguments import BackendOption, DeviceOption, Model
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, counting, write_pictures
 from unmask.errors import ConfigError
-from unmask.graphs.config import Backend
 from unmask.sampling.config import Order
-from unmask.training.config import Device
 
 HELP = """Draw a picture larger than those that the model was trained on.
 
@@ -26,8 +25,7 @@ What a code could be is the mean of what all windows of the trained size that co
 class Arguments:
     """Arguments of the command."""
 
-    model: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="MODEL")]
-    """A model with a prior, such as runs/prior/best."""
+    model: Model
     size: Annotated[str, tyro.conf.arg(metavar="WIDTHxHEIGHT")]
     """In pixels, at least as large as the pictures of the training."""
     out: Path = Path("canvas.png")
@@ -43,10 +41,8 @@ class Arguments:
     windows: int | None = None
     """About this many random windows a pass. None: all that matter."""
     seed: int = 0
-    device: Device = "auto"
-    """Where to compute. auto: a GPU if there is one."""
-    backend: Backend = "torch"
-    """What computes the prior. onnx, onnx-int8: onnxruntime on the CPU (docs/models.md)."""
+    device: DeviceOption = "auto"
+    backend: BackendOption = "torch"
 
 
 def main(argv: list[str]) -> None:

@@ -4,7 +4,6 @@ import io
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import tyro
 from PIL import Image
@@ -12,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from unmask.cli.arguments import Data
 from unmask.errors import DataError
 from unmask.files import write_bytes
 from unmask.images.base import Source
@@ -36,8 +36,7 @@ COLUMNS = 16
 class Arguments:
     """Arguments of the command."""
 
-    data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")]
-    """Pictures: a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji'."""
+    data: Data
     size: int = 64
     """Edge of a picture on the contact sheet, in pixels."""
     out: Path = Path("contact.png")

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
 
 import tyro
 
-from unmask.training.config import Device
+from unmask.cli.arguments import DeviceOption, Model, TrainingData
 
 HELP = """See what Unmask does: its commands at work on the built-in model and pictures, on one page.
 
@@ -21,16 +20,13 @@ It takes under three minutes on two cores. Nothing is fetched."""
 class Arguments:
     """Arguments of the command."""
 
-    model: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODEL")] = "emoji"
-    """A model with an absorbing prior: the built-in 'emoji', or one such as runs/prior/best."""
-    data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")] = "emoji"
-    """What it was trained on: the built-in 'emoji', a folder, a .zip or .tar, an .npy or an LSUN lmdb."""
+    model: Model = "emoji"
+    data: TrainingData = "emoji"
     out: Path = Path("demo")
     """Folder for the page and all pictures; those of an earlier tour are replaced."""
     train: bool = True
     """End with the training of a tiny model, which takes a minute."""
-    device: Device = "auto"
-    """Where to compute. auto: a GPU if there is one."""
+    device: DeviceOption = "auto"
 
 
 def main(argv: list[str]) -> None:

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
 
 import tyro
 
+from unmask.cli.arguments import Codec, Data, DeviceOption
 from unmask.images.config import ImagesConfig
 from unmask.training.config import EngineConfig
 
@@ -21,15 +21,13 @@ prior on another codec refuses them."""
 class Arguments:
     """Arguments of the command."""
 
-    codec: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="CODEC")]
-    """A model with the codec to use, such as runs/codec/best."""
-    data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")]
-    """Pictures: a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji'."""
+    codec: Codec
+    data: Data
     out: Path
     """Folder of the codes, best named with .codes at its end."""
     images: ImagesConfig = field(default_factory=ImagesConfig)
     """The size is always the codec's own; mirrored and moved pictures are encoded too."""
-    engine: EngineConfig = field(default_factory=EngineConfig)
+    device: DeviceOption = "auto"
 
 
 def main(argv: list[str]) -> None:
@@ -39,7 +37,7 @@ def main(argv: list[str]) -> None:
     from unmask.stages import encode_data
     from unmask.training.engine import Engine
 
-    model, engine = open_model(arguments.codec), Engine(arguments.engine)
+    model, engine = open_model(arguments.codec), Engine(EngineConfig(device=arguments.device))
     stamp = encode_data(model, arguments.data, arguments.images, engine, arguments.out).stamp
     rows, columns = stamp.grid
     num_views = stamp.shape[1]

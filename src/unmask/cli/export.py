@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 from rich.console import Console
 
+from unmask.cli.arguments import AnyModel
 from unmask.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -25,8 +26,7 @@ What the graphs take and give: docs/models.md."""
 class Arguments:
     """Arguments of the command."""
 
-    model: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="MODEL")]
-    """A model, such as runs/prior/best."""
+    model: AnyModel
     to: Literal["onnx", "hub", "half"]
     """onnx: graphs of encoder, decoder and prior. hub: the model with a card. half: weights of 16 bits."""
     out: Path

@@ -6,11 +6,10 @@ from typing import Annotated
 
 import tyro
 
+from unmask.cli.arguments import BackendOption, DeviceOption, Model
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import Drawing, check_out, counting, write_pictures
-from unmask.graphs.config import Backend
 from unmask.images.pictures import open_picture
-from unmask.training.config import Device
 
 HELP = """Make a picture larger: the model draws what could lie beyond its edges.
 
@@ -25,8 +24,7 @@ new fades into old; --seam 0 leaves it out. Its contents should be as large as i
 class Arguments:
     """Arguments of the command."""
 
-    model: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="MODEL")]
-    """A model with a prior, such as runs/prior/best."""
+    model: Model
     image: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="IMAGE")]
     """File of the picture."""
     left: int = 0
@@ -39,10 +37,8 @@ class Arguments:
     """Pixels to add below."""
     out: Path = Path("extended.png")
     """A PNG; several versions are numbered: extended-1.png and so on."""
-    device: Device = "auto"
-    """Where to compute. auto: a GPU if there is one."""
-    backend: Backend = "torch"
-    """What computes the prior. onnx, onnx-int8: onnxruntime on the CPU (docs/models.md)."""
+    device: DeviceOption = "auto"
+    backend: BackendOption = "torch"
     drawing: tyro.conf.OmitArgPrefixes[Drawing] = field(default_factory=Drawing)
 
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from unmask.cli.arguments import BackendOption, DeviceOption, Model
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import Drawing, check_out, counting, write_pictures
 from unmask.errors import ConfigError
-from unmask.graphs.config import Backend
 from unmask.images.pictures import open_picture
-from unmask.training.config import Device
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -33,8 +32,7 @@ things at the size at which it saw them: shrink photographs until their contents
 class Arguments:
     """Arguments of the command."""
 
-    model: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="MODEL")]
-    """A model with a prior, such as runs/prior/best."""
+    model: Model
     image: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="IMAGE")]
     """File of the picture."""
     box: Annotated[str | None, tyro.conf.arg(metavar="X,Y,W,H")] = None
@@ -43,10 +41,8 @@ class Arguments:
     """What to replace: a picture of the same size, white there."""
     out: Path = Path("inpainted.png")
     """A PNG; several versions are numbered: inpainted-1.png and so on."""
-    device: Device = "auto"
-    """Where to compute. auto: a GPU if there is one."""
-    backend: Backend = "torch"
-    """What computes the prior. onnx, onnx-int8: onnxruntime on the CPU (docs/models.md)."""
+    device: DeviceOption = "auto"
+    backend: BackendOption = "torch"
     drawing: tyro.conf.OmitArgPrefixes[Drawing] = field(default_factory=Drawing)
 
 

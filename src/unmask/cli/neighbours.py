@@ -12,13 +12,13 @@ from PIL import Image, ImageDraw
 from rich.console import Console
 from rich.table import Table
 
+from unmask.cli.arguments import DeviceOption, Model, TrainingData
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, counting, write_pictures
 from unmask.errors import ConfigError, DataError
 from unmask.files import write_bytes
 from unmask.metrics.config import Space
 from unmask.sampling.config import SamplingConfig
-from unmask.training.config import Device
 
 if TYPE_CHECKING:
     from unmask.metrics.neighbours import Memorisation, Neighbour, Neighbourhood
@@ -41,10 +41,8 @@ CAPTION_PX, GAP_PX = 12, 4
 class Arguments:
     """Arguments of the command."""
 
-    model: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="MODEL")]
-    """A model with a prior, such as runs/prior/best."""
-    data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")]
-    """What it was trained on: a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji'."""
+    model: Model
+    data: TrainingData
     count: int = 8
     """Neighbours of each sample."""
     by: Space = "lpips"
@@ -58,8 +56,7 @@ class Arguments:
     """File of the picture, a PNG: each sample left, its neighbours right of it, distances below them."""
     csv: Path | None = None
     """A file for all distances."""
-    device: Device = "auto"
-    """Where to compute. auto: a GPU if there is one."""
+    device: DeviceOption = "auto"
     sampling: Annotated[SamplingConfig, tyro.conf.arg(name="")] = field(default_factory=SamplingConfig)
 
     def check(self) -> None:

@@ -2,20 +2,20 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import tyro
 from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
+from unmask.cli.arguments import AnyModel, DeviceOption, PictureOrData
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, write_pictures
 from unmask.errors import ConfigError, DataError
 from unmask.images.base import SUFFIXES
 from unmask.images.pictures import open_picture
 from unmask.memory import kept_memory
-from unmask.training.config import Device
 
 if TYPE_CHECKING:
     from unmask.codec.perceptual import Perceptual
@@ -39,10 +39,8 @@ COLUMNS = 8  # pictures in a row
 class Arguments:
     """Arguments of the command."""
 
-    model: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="MODEL")]
-    """A model, such as runs/codec/best."""
-    data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")]
-    """Pictures: a file, a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji'."""
+    model: AnyModel
+    data: PictureOrData
     split: Literal["validation", "train", "all"] = "validation"
     """Which of them."""
     count: int = 16
@@ -51,8 +49,7 @@ class Arguments:
     """File of the picture, a PNG."""
     fid: bool = True
     """Also measure the FID, the slowest of the figures, where its weights are there."""
-    device: Device = "auto"
-    """Where to compute. auto: a GPU if there is one."""
+    device: DeviceOption = "auto"
 
     def check(self) -> None:
         """Refuse what could not be done, before anything is computed."""

@@ -3,12 +3,11 @@
 import socket
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Annotated
 
 import tyro
 
+from unmask.cli.arguments import DeviceOption, Model
 from unmask.errors import ConfigError
-from unmask.training.config import Device
 
 HELP = """Open a page on which the model draws, edits, extends and inspects pictures.
 
@@ -23,16 +22,14 @@ Everything stays on this machine. What there is to see: docs/studio.md."""
 class Arguments:
     """Arguments of the command."""
 
-    model: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODEL")] = "emoji"
-    """A model with a prior, such as runs/prior/best; or the built-in one, emoji."""
+    model: Model = "emoji"
     port: int = 8000
     """Port to listen at. 0: any free one."""
     host: str = "127.0.0.1"
     """Address to listen at. Beyond loopback, which only this machine reaches, visitors need the token."""
     token: str | None = None
     """Secret that visitors need. None: not needed on loopback; elsewhere one is made up and shown."""
-    device: Device = "auto"
-    """Where to compute. auto: a GPU if there is one."""
+    device: DeviceOption = "auto"
 
 
 def main(argv: list[str]) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import tyro
 
+from unmask.cli.arguments import Data
 from unmask.cli.settings import Origin, print_settings, starting_point
 from unmask.config import CodecTraining
 from unmask.presets import CODEC, codec_preset
@@ -27,8 +28,7 @@ Presets: {", ".join(CODEC)}. A run keeps settings, log, pictures and checkpoints
 class Arguments(Origin):
     """Arguments of the command."""
 
-    data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")]
-    """Pictures: a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji'."""
+    data: Data
     out: Path = Path("runs/codec")
     """Folder of the new run."""
     settings: Annotated[CodecTraining, tyro.conf.arg(name="")]

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import tyro
 
+from unmask.cli.arguments import Codec, DataOrCodes
 from unmask.cli.settings import Origin, print_settings, starting_point
 from unmask.config import PriorTraining
 from unmask.presets import PRIOR, prior_preset
@@ -27,10 +28,8 @@ Presets: {", ".join(PRIOR)}. RUN/best is a whole model, codec and prior, ready t
 class Arguments(Origin):
     """Arguments of the command."""
 
-    codec: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="CODEC")]
-    """A model with the codec to use, such as runs/codec/best."""
-    data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA_OR_CODES")]
-    """Pictures, encoded once and remembered; or a folder of codes."""
+    codec: Codec
+    data: DataOrCodes
     out: Path = Path("runs/prior")
     """Folder of the new run."""
     settings: Annotated[PriorTraining, tyro.conf.arg(name="")]

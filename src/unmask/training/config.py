@@ -6,11 +6,9 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
+from unmask.devices import Device as Device
 from unmask.errors import ConfigError
 from unmask.ranges import require_at_least
-
-Device = Literal["auto", "cpu", "cuda", "mps"]
-"""auto: a GPU if there is one."""
 
 
 @dataclass(frozen=True, kw_only=True)
