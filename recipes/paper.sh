@@ -18,7 +18,7 @@ out=${3:-runs/$name}
 look=5000
 case $name in
     churches) codec_steps=2200000 prior_steps=2000000 warmup=10000 lr=2e-4 ;;
-    bedrooms) codec_steps=2200000 prior_steps=2000000 warmup=10000 lr=2e-4 look=100000 ;; # 150,000 are held out
+    bedrooms) codec_steps=2200000 prior_steps=2000000 warmup=10000 lr=2e-4 look=$((100000 / gpus)) ;; # 150,000 are held out
     ffhq) codec_steps=1400000 prior_steps=2000000 warmup=30000 lr=1e-4 ;;
     *)
         echo "there is no recipe $name; there are churches, bedrooms and ffhq" >&2
@@ -26,20 +26,18 @@ case $name in
         ;;
 esac
 
-codec=(--loop.validate-every $((look / gpus)))
-prior=(--loop.validate-every $((look / gpus)))
+codec=(--loop.validate-every "$look")
+prior=(--loop.validate-every "$look")
 if [ "$gpus" -gt 1 ]; then
     # As many pictures in all: steps, warm-up and the discriminator's start are divided by the number of GPUs. The
     # codec's learning rate is the paper's 4.5e-6 times the batch. The prior's grows by the square root only.
     codec+=(
         --loop.steps $((codec_steps / gpus)) --loss.adversarial-start $((30001 / gpus))
         --optim.lr "$(python3 -c "print(1.8e-5 * $gpus)")"
-        --loop.save-every $((2500 / gpus))
     )
     prior+=(
         --loop.steps $((prior_steps / gpus)) --optim.warmup $((warmup / gpus))
         --optim.lr "$(python3 -c "print($lr * $gpus ** 0.5)")"
-        --loop.save-every $((2500 / gpus))
     )
 fi
 

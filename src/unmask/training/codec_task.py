@@ -177,7 +177,8 @@ class CodecTask:
     @torch.no_grad()
     def _watch_codes(self, quantized: Quantized, rng: torch.Generator) -> None:
         """Count the codes used, and recycle those that have long been idle."""
-        counts = torch.bincount(quantized.codes.flatten(), minlength=len(self._counts))
+        codes = quantized.codes.flatten()
+        counts = torch.zeros_like(self._counts).index_add_(0, codes, torch.ones_like(codes))
         counts = self._engine.sum(counts)
         self._counts += counts
         quantizer = self._codec.quantizer

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Protocol
 
+import torch
 from PIL import Image
 from torch import Tensor
 
@@ -70,7 +71,7 @@ def train(task: Task, run: Run, config: LoopConfig, engine: Engine) -> bool:
             stopping = engine.any(stop.asked)
             ending = done == config.steps
             if done % config.log_every == 0 or ending:
-                figures = finite(window.mean(), done, run) | task.report()
+                figures = finite(window.mean(engine), done, run) | task.report()
                 _log(run, engine, done, figures, "train")
                 window.clear()
                 progress.show(figures)
@@ -101,9 +102,14 @@ class Window:
             value = value.detach().float()
             self.sums[name] = self.sums[name] + value if name in self.sums else value
 
-    def mean(self) -> dict[str, float]:
-        """Mean of each figure; this waits for the device."""
-        return {name: total.item() / self.count for name, total in self.sums.items()}
+    def mean(self, engine: Engine) -> dict[str, float]:
+        """Mean of each figure over steps and processes; this waits for the device."""
+        if not self.sums:
+            return {}
+        totals = engine.sum(torch.stack(list(self.sums.values()))).tolist()
+        return {
+            name: total / (self.count * engine.world) for name, total in zip(self.sums, totals, strict=True)
+        }
 
     def clear(self) -> None:
         """Start a new window."""
@@ -163,7 +169,7 @@ def _restore(task: Task, run: Run, engine: Engine, window: Window, best: Best) -
 
 
 def _save(task: Task, run: Run, engine: Engine, step: int, keep: int, window: Window, best: Best) -> None:
-    finite(window.mean(), step, run)
+    finite(window.mean(engine), step, run)
     state = {
         "task": task.state(),
         "window": {"count": window.count, "sums": window.sums},

@@ -156,7 +156,8 @@ class PriorTask:
         if not mine:
             return unscored(prior, len(rows), draws)
         codes = self._validation.read(rows).to(self._engine.device)
-        return score_codes(prior, codes, first, num_draws=draws, num_steps=steps)
+        with self._engine.autocast():
+            return score_codes(prior, codes, first, num_draws=draws, num_steps=steps)
 
     @torch.no_grad()
     def pictures(self) -> dict[str, Image.Image]:

@@ -3,6 +3,7 @@
 import math
 import os
 import signal
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from unmask.errors import TrainingError
 from unmask.runs import Run
 from unmask.training.config import EngineConfig, LoopConfig
 from unmask.training.engine import Engine
-from unmask.training.loop import train
+from unmask.training.loop import Window, finite, train
 
 
 class Counting:
@@ -131,3 +132,11 @@ def test_a_loss_that_is_no_number_ends_it_and_is_never_saved(run, engine, bad):
         train(Counting(losses={7: bad}), run, config(), engine)
     assert "--resume" in str(error.value)
     assert run.last_step() == 6
+
+
+def test_a_process_notices_what_is_no_longer_a_number_in_another(run):
+    together = SimpleNamespace(world=2, sum=lambda mine: mine + math.nan)
+    window = Window()
+    window.add({"loss": torch.tensor(1.0)})
+    with pytest.raises(TrainingError, match="loss became infinite or not a number by step 1"):
+        finite(window.mean(together), 1, run)
