@@ -74,9 +74,13 @@ class Pipeline(Editor):
 
     @property
     def _images(self) -> ImagesConfig:
-        """How the pictures of the last training were prepared, and how many of them were held out."""
+        """How the pictures of the last training were prepared, and how many of them were held out.
+
+        But decoded in full: what is measured does not depend on how a training saved time.
+        """
         training = self.about.get("prior_training") or self.about.get("codec_training") or {}
-        return replace(merge(ImagesConfig(), training.get("images", {})), size=self.image_size)
+        images = merge(ImagesConfig(), training.get("images", {}))
+        return replace(images, size=self.image_size, fast_decode=False)
 
     def open(self, data: str, split: Split | None = None) -> PixelSet:
         """A data set as the model sees it: all of it, or one side of the split that it was trained with."""

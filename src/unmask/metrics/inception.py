@@ -9,6 +9,7 @@ from collections import Counter
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.backends import cudnn
 
 from unmask import weights
 from unmask.codec.blocks import channels_last
@@ -32,12 +33,12 @@ class Inception(nn.Module):
 
     @torch.no_grad()
     def forward(self, images: Tensor) -> Tensor:
-        """Features of pictures of any size, float32 even under autocast.
+        """Features of pictures of any size, float32 even under autocast and on GPUs that would shorten it.
 
         images: (B, 3, H, W) uint8.  Returns (B, 2048) float32.
         """
         assert images.dtype == torch.uint8, f"Inception takes uint8 pictures, not {images.dtype}"
-        with torch.autocast(images.device.type, enabled=False):
+        with torch.autocast(images.device.type, enabled=False), cudnn.flags(enabled=True, allow_tf32=False):
             x = (resize(images.float()) - 128) / 128
             features: Tensor = self.layers(x.contiguous(memory_format=torch.channels_last)).mean((2, 3))
         return features
