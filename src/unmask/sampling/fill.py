@@ -1,6 +1,6 @@
 """The one loop: masked codes are revealed by a plan, each image at its own pace."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
@@ -14,6 +14,8 @@ from unmask.sampling.rules import Remasking, Rule
 
 OnStep = Callable[[Tensor], None]
 """Shown the (B, N) codes after every pass, MASK where nothing is known yet."""
+OnDraw = Callable[[Tensor, list[Address], Tensor], None]
+"""Shown (n, K) logits, where each row belongs, and the (n,) codes drawn from them."""
 
 
 class Denoiser(Protocol):
@@ -41,6 +43,7 @@ def fill(
     remask: Remasking | None = None,
     batch: int = 16,
     on_step: OnStep | None = None,
+    on_draw: OnDraw | None = None,
 ) -> Tensor:
     """Fill every MASK of (B, N) codes, revealing each position at its step of the (B, N) plan.
 
@@ -49,11 +52,11 @@ def fill(
     Image i is number ``first + i`` of its request: that and the seed settle its draws. A ``rule`` looks at
     all masked positions and decides itself which to reveal; of the plan it is told how many. ``remask`` takes
     codes back and reveals others instead. ``on_step`` sees the codes after every pass, and copies what it
-    keeps.
+    keeps; ``on_draw`` sees every draw, those that a rule or remasking discards too.
     """
     check_draws(temperature, top_k, top_p)
     pick = partial(draw, seed=seed, temperature=temperature, top_k=top_k, top_p=top_p)
-    filling = _Filling(denoise, codes, plan, seed, first, pick, rule, remask)
+    filling = _Filling(denoise, codes, plan, seed, first, pick, rule, remask, on_draw)
     waiting = filling.unknown.any(1).nonzero().flatten().tolist()[::-1]
     active: list[int] = []
     while waiting or active:
@@ -75,15 +78,16 @@ class _Filling:
         plan: Tensor,
         seed: int,
         first: int,
-        pick: Callable[[Tensor, Iterator[Address], Tensor], Tensor],
+        pick: Callable[[Tensor, list[Address], Tensor], Tensor],
         rule: Rule | None,
         remask: Remasking | None,
+        on_draw: OnDraw | None,
     ) -> None:
         self.codes, self.plan = codes.cpu().clone(), plan.cpu().clone()
         self.unknown = self.codes == denoise.mask_id  # all other codes are the caller's and stay
         self.draws = torch.zeros_like(self.plan)  # how often a code was drawn
         self._denoise, self._device, self._pick = denoise, codes.device, pick
-        self._rule, self._remask = rule, remask
+        self._rule, self._remask, self._on_draw = rule, remask, on_draw
         self._seed, self._first = seed, first
 
     @torch.no_grad()
@@ -116,8 +120,11 @@ class _Filling:
         row, position = asked.nonzero(as_tuple=True)
         images, draws = self._first + rows[row], self.draws[rows[row], position]
         self.draws[rows] += asked
-        addresses = zip(images.tolist(), position.tolist(), draws.tolist(), strict=True)
-        return self._pick(logits, addresses, masked.double().mean(1)[row])
+        addresses = list(zip(images.tolist(), position.tolist(), draws.tolist(), strict=True))
+        drawn = self._pick(logits, addresses, masked.double().mean(1)[row])
+        if self._on_draw:
+            self._on_draw(logits, addresses, drawn)
+        return drawn
 
     def _uniform(self, use: str, rows: Tensor, masked: Tensor) -> Tensor:
         """(A, N) draws from (0, 1); how many codes are masked tells the passes of an image apart."""

@@ -19,6 +19,7 @@ from unmask.errors import ConfigError, DataError
 from unmask.images.pictures import Picture, open_picture
 from unmask.images.transforms import Pixels8
 from unmask.sampling.config import Temperature
+from unmask.sampling.draws import Address
 from unmask.sampling.fill import Denoiser, OnStep, fill
 
 Box = tuple[int, int, int, int]
@@ -148,7 +149,7 @@ class Candidates(NamedTuple):
     """Ways to fill in what was masked."""
 
     codes: Tensor  # (count, N)
-    log_p: Tensor  # (count,) nats: log-probability of the codes drawn, see ``Witness``
+    log_p: Tensor  # (count,) nats: log p(new codes | known codes, order of revealing), at temperature 1
 
 
 def refill(
@@ -164,52 +165,26 @@ def refill(
 ) -> Candidates:
     """``count`` ways to fill the MASKs of (N,) codes; known codes stay.
 
-    The chain has as many steps as there are MASKs, unless a number is given.
+    The chain has as many steps as there are MASKs, unless a number is given. Log-probabilities are exact for
+    the model as it is, whatever the temperature of the draws, and take no pass of their own.
     """
     steps = int((codes == denoise.mask_id).sum()) if steps is None else steps
     if min(steps, count) < 1:
         raise ConfigError(f"{count} pictures in {steps} steps cannot be drawn; 1 of each is the least")
-    witness = Witness(denoise, codes.expand(count, -1))
+    log_p = torch.zeros(count, dtype=torch.float64)
 
-    def step(now: Tensor) -> None:
-        witness.see(now)
-        if on_step:
-            on_step(now)
+    def add_up(logits: Tensor, addresses: list[Address], drawn: Tensor) -> None:
+        images = torch.tensor([image for image, _, _ in addresses])
+        log_p.index_add_(0, images, logits.double().log_softmax(1).gather(1, drawn[:, None])[:, 0])
 
-    plan = even_plan(range(count), len(codes), steps, seed=seed)
     filled = fill(
-        witness, codes.expand(count, -1), plan, seed=seed, temperature=temperature, batch=batch, on_step=step
+        denoise,
+        codes.expand(count, -1),
+        even_plan(range(count), len(codes), steps, seed=seed),
+        seed=seed,
+        temperature=temperature,
+        batch=batch,
+        on_step=on_step,
+        on_draw=add_up,
     )
-    return Candidates(filled, witness.log_p)
-
-
-class Witness:
-    """A denoiser that adds up the log-probabilities of what ``fill`` then draws from it.
-
-    For each image this is log p(new codes | known codes, the order of revealing), exact for the model as it
-    is, at temperature 1, whatever the temperature of the draws; it takes no pass of its own.
-    """
-
-    def __init__(self, denoise: Denoiser, codes: Tensor) -> None:
-        self._denoise, self._codes = denoise, codes.cpu()
-        self.log_p = torch.zeros(len(codes), dtype=torch.float64)
-
-    @property
-    def mask_id(self) -> int:
-        """The id that stands for a code not known, which is also K."""
-        return self._denoise.mask_id
-
-    def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
-        """What the denoiser says; ``fill`` asks for the first images that are not finished."""
-        unfinished = (self._codes == self.mask_id).any(1).nonzero()[:, 0]
-        self._images, self._where = unfinished[: len(codes)], where.cpu()
-        assert torch.equal(self._codes[self._images], codes.cpu())
-        self._logits = self._denoise(codes, where)
-        return self._logits
-
-    def see(self, codes: Tensor) -> None:
-        """Note the (B, N) codes that there are after a pass."""
-        self._codes = codes.cpu()
-        drawn = self._codes[self._images][self._where]
-        log_p = self._logits.cpu().double().log_softmax(1).gather(1, drawn[:, None])[:, 0]
-        self.log_p.index_add_(0, self._images[self._where.nonzero()[:, 0]], log_p)
+    return Candidates(filled, log_p)
