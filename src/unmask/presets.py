@@ -38,7 +38,7 @@ CODEC: dict[str, CodecTraining] = {
         optim=OptimConfig(lr=3e-4, batch=8, warmup=200, cooldown=500, clip=1.0),
         loop=LoopConfig(steps=2_500, log_every=50, validate_every=250, save_every=100),
     ),
-    # Seconds, for tests and for trying things out.
+    # Under a minute, for tests and for trying things out.
     "tiny": CodecTraining(
         images=ImagesConfig(size=32),
         codec=CodecConfig(

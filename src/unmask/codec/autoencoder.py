@@ -1,4 +1,4 @@
-"""Pixels to codes and back: the networks of stage 1 (SPEC of the paper, section "Learning Codes")."""
+"""Pixels to codes and back: the networks of stage 1 (the paper, "Learning Codes")."""
 
 from typing import NamedTuple
 

@@ -26,7 +26,7 @@ def adaptive_weight(grad_rec: Tensor, grad_adv: Tensor, maximum: float) -> Tenso
 
 
 def usage(counts: Tensor) -> dict[str, float]:
-    """How often each of K codes was used, as the share used at all and the perplexity of the rest.
+    """How often each of K codes was used, as the share used at all and the perplexity.
 
     counts: (K,) integers.  Perplexity is e to the entropy: K when all codes are equally common.
     """
