@@ -16,8 +16,7 @@ def kept_memory() -> Iterator[None]:
     """Within the block the C library keeps large freed blocks for the next use instead of returning them.
 
     Activations of tens of megabytes are freed and wanted again all the time; each time the system has to hand
-    out cleared pages anew. Keeping them makes encoding and decoding about a fifth faster
-    (benchmarks/codec.py). It suits work whose tensors always have the same sizes: where they vary, memory
+    out cleared pages anew. It suits work whose tensors always have the same sizes: where they vary, memory
     breaks into pieces that fit nothing. Only glibc has this switch; elsewhere nothing happens.
     """
     _set({M_MMAP_MAX: 0, M_TRIM_THRESHOLD: 2**31 - 1})

@@ -1,7 +1,6 @@
 """What an edit may change and what not: known codes, untouched pixels, and how likely a candidate is."""
 
 import re
-from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -10,20 +9,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import ExifTags, Image
 
-from unmask.bundle import Bundle, Part
-from unmask.codec.autoencoder import Autoencoder
-from unmask.codec.config import CodecConfig, QuantizerConfig
+from tests.untrained import FACTOR, K, untrained
 from unmask.diffusion.schedule import even_plan
 from unmask.errors import UnmaskError
 from unmask.pipeline import Pipeline
-from unmask.prior.config import PriorConfig
-from unmask.prior.transformer import Transformer
 from unmask.rng import generator
 from unmask.sampling.canvas import Canvas
 from unmask.sampling.fill import fill
 from unmask.sampling.inpaint import cut, fade, frame, refill, selection
 
-K, FACTOR, SIZE = 16, 4, 16  # codes, pixels a code, pixels of a training picture
+SIZE = 16  # pixels of a training picture
 FEW = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -39,32 +34,16 @@ class Table:
         return self.logits[tuple(codes.T)][where]
 
 
-def untrained(kind):
-    """A whole model of random weights, for pictures of 16×16 pixels and 4×4 codes."""
-    codec = CodecConfig(
-        width=8,
-        multipliers=(1, 2, 2),
-        blocks=1,
-        attention=(),
-        code_width=4,
-        groups=4,
-        quantizer=QuantizerConfig(codebook_size=K),
-    )
-    prior, grid = PriorConfig(kind=kind, width=16, depth=2, heads=2), (SIZE // FACTOR, SIZE // FACTOR)
-    networks = (
-        Autoencoder(codec, generator(0, "codec")),
-        Transformer(prior, K, grid, generator(0, "prior")),
-    )
-    with torch.no_grad():
-        networks[1].head.weight *= 4  # opinions, so that candidates differ in likelihood
-    configs = asdict(codec), asdict(prior) | {"codebook_size": K, "grid": list(grid)}
-    parts = [Part(config, network.state_dict()) for config, network in zip(configs, networks, strict=True)]
-    return Pipeline(Bundle(*parts, {"image_size": SIZE}), torch.device("cpu"))
+def pipeline(kind):
+    """A model of random weights, for pictures of 16×16 pixels and 4×4 codes."""
+    bundle = untrained(kind)
+    bundle.prior.tensors["head.weight"] *= 4  # opinions, so that candidates differ in likelihood
+    return Pipeline(bundle, torch.device("cpu"))
 
 
 @pytest.fixture(scope="module")
 def model():
-    return untrained("absorbing")
+    return pipeline("absorbing")
 
 
 def photo(width, height, seed=0):
@@ -334,4 +313,4 @@ def test_a_mistake_is_one_sentence(model, act, sentence):
 )
 def test_an_autoregressive_prior_says_that_it_cannot_fill_in(act):
     with pytest.raises(UnmaskError, match="an autoregressive prior draws codes in one order only"):
-        act(untrained("autoregressive"))
+        act(pipeline("autoregressive"))

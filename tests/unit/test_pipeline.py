@@ -7,10 +7,10 @@ import torch
 from PIL import Image
 
 import unmask
+from tests.untrained import SMALL_CODEC
 from unmask import pipeline
 from unmask.bundle import Bundle, Part
 from unmask.codec.autoencoder import Autoencoder
-from unmask.codec.config import CodecConfig, QuantizerConfig
 from unmask.codec.tiles import decode_tiles
 from unmask.errors import ConfigError
 from unmask.images.config import ImagesConfig
@@ -22,11 +22,7 @@ from unmask.rng import generator
 
 def untrained(size_px):
     """A codec of random weights, for pictures of that size; a code is 2×2 pixels."""
-    quantizer = QuantizerConfig(codebook_size=16)
-    config = CodecConfig(
-        width=8, multipliers=(1, 2), blocks=1, attention=(), code_width=4, groups=4, quantizer=quantizer
-    )
-    part = Part(asdict(config), Autoencoder(config, generator(0)).state_dict())
+    part = Part(asdict(SMALL_CODEC), Autoencoder(SMALL_CODEC, generator(0)).state_dict())
     return Pipeline(Bundle(part, about={"image_size": size_px}), torch.device("cpu"))
 
 

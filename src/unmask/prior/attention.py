@@ -46,7 +46,7 @@ def rotate(x: Tensor, turn: Tensor | None) -> Tensor:
     if torch.compiler.is_exporting():  # graphs know no complex numbers
         (a, b), cos, sin = pairs.unbind(-1), turn.cos(), turn.sin()
         turned = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1)
-    else:  # one multiplication instead of four, and a training step that is a fifteenth faster
+    else:  # one multiplication instead of four
         turned = torch.view_as_real(torch.view_as_complex(pairs) * torch.polar(torch.ones_like(turn), turn))
     return turned.flatten(-2).to(x.dtype)
 

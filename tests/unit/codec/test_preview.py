@@ -1,25 +1,15 @@
 import pytest
 import torch
 
+from tests.untrained import SMALL_CODEC, K
 from unmask.codec.autoencoder import Autoencoder
-from unmask.codec.config import CodecConfig, QuantizerConfig
 from unmask.codec.preview import decode_partly
 from unmask.rng import generator
-
-K = 16
 
 
 @pytest.fixture
 def codec():
-    config = CodecConfig(
-        width=8,
-        multipliers=(1, 2),
-        attention=(),
-        code_width=4,
-        groups=4,
-        quantizer=QuantizerConfig(codebook_size=K),
-    )
-    return Autoencoder(config, generator(0)).eval()
+    return Autoencoder(SMALL_CODEC, generator(0)).eval()
 
 
 @torch.no_grad()

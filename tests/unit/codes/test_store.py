@@ -1,13 +1,15 @@
 import json
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
 
+from tests.untrained import SMALL_CODEC
 from unmask.codec.autoencoder import Autoencoder
-from unmask.codec.config import CodecConfig, QuantizerConfig
+from unmask.codec.config import QuantizerConfig
 from unmask.codes import store
 from unmask.codes.store import encode, open_codes
 from unmask.errors import DataError
@@ -18,10 +20,7 @@ from unmask.images.transforms import to_tensor
 from unmask.images.views import every_view
 from unmask.rng import generator
 
-CODEC = CodecConfig(
-    width=8, multipliers=(1, 2), blocks=1, attention=(), code_width=4, groups=4,
-    quantizer=QuantizerConfig(codebook_size=300),
-)  # fmt: skip
+CODEC = replace(SMALL_CODEC, quantizer=QuantizerConfig(codebook_size=300))
 
 
 @pytest.fixture
