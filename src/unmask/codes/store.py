@@ -31,7 +31,7 @@ from unmask.images.views import every_view, num_views
 from unmask.rows import grow_array
 
 FORMAT = 1
-Rows = npt.NDArray[np.uint16] | npt.NDArray[np.int32]
+StoredCodes = npt.NDArray[np.uint16] | npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ class Stamp:
 class CodeSet:
     """The codes of one split, read from the disk as they are asked for."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: StoredCodes) -> None:
         self._rows = rows  # (n, N)
 
     def __len__(self) -> int:
@@ -89,7 +89,7 @@ class CodeSet:
 class Codes:
     """A store that is whole, and made by the codec it is used with."""
 
-    def __init__(self, stamp: Stamp, rows: Rows) -> None:
+    def __init__(self, stamp: Stamp, rows: StoredCodes) -> None:
         self.stamp = stamp
         self._rows = rows  # (pictures, views, N)
 
@@ -221,9 +221,9 @@ def _batches(pixels: Pixels, start: int, batch: int) -> Iterator[Pixels8]:
 
 
 @torch.no_grad()
-def _encode(codec: Autoencoder, pictures: Pixels8, stamp: Stamp) -> Rows:
+def _encode(codec: Autoencoder, pictures: Pixels8, stamp: Stamp) -> StoredCodes:
     device = next(codec.parameters()).device
     views = every_view(pictures, flip=stamp.flips, shift=stamp.shift)
     codes = [codec.encode(to_tensor(np.ascontiguousarray(view)).to(device)) for view in views]
-    rows: Rows = rearrange(codes, "views B h w -> B views (h w)").cpu().numpy().astype(stamp.dtype)
+    rows: StoredCodes = rearrange(codes, "views B h w -> B views (h w)").cpu().numpy().astype(stamp.dtype)
     return rows

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-Order = Callable[[tuple[int, int], torch.Generator], Tensor]
+MakeOrder = Callable[[tuple[int, int], torch.Generator], Tensor]
 """An (h, w) grid and a source of randomness to an order of its positions."""
 
 
@@ -52,4 +52,4 @@ def radical_inverse(numbers: Tensor, base: int) -> Tensor:
     return mirrored
 
 
-ORDERS: dict[str, Order] = {"random": random_order, "halton": halton_order, "raster": raster_order}
+ORDERS: dict[str, MakeOrder] = {"random": random_order, "halton": halton_order, "raster": raster_order}

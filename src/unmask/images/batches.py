@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from unmask import rng
-from unmask.images.pixels import PixelSet, Rows
+from unmask.images.pixels import Indices, PixelSet
 from unmask.images.transforms import to_tensor
 from unmask.images.views import any_view
 
@@ -24,7 +24,7 @@ def positions(step: int, *, batch: int, rank: int = 0, world: int = 1) -> range:
     return range(start, start + batch)
 
 
-def batch_indices(step: int, *, count: int, batch: int, seed: int, rank: int = 0, world: int = 1) -> Rows:
+def batch_indices(step: int, *, count: int, batch: int, seed: int, rank: int = 0, world: int = 1) -> Indices:
     """The pictures, of ``count``, that one rank sees at one step: (batch,)."""
     places = positions(step, batch=batch, rank=rank, world=world)
     pieces = []
@@ -36,7 +36,7 @@ def batch_indices(step: int, *, count: int, batch: int, seed: int, rank: int = 0
 
 
 @lru_cache(maxsize=4)
-def _permutation(count: int, seed: int, epoch: int) -> Rows:
+def _permutation(count: int, seed: int, epoch: int) -> Indices:
     return torch.randperm(count, generator=rng.generator(seed, "epoch", epoch)).numpy()
 
 

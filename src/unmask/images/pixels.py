@@ -17,7 +17,7 @@ from unmask.images.progress import Report, bar
 from unmask.images.splits import Split, split
 from unmask.images.transforms import Pixels8
 
-Rows = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 
 
 def open_pixels(
@@ -78,7 +78,7 @@ class Pixels:
 class PixelSet:
     """The pictures of one split, numbered from 0 in the order of their source."""
 
-    def __init__(self, names: list[str], rows: Rows, read: "Reader", digests: Sequence[str]) -> None:
+    def __init__(self, names: list[str], rows: Indices, read: "Reader", digests: Sequence[str]) -> None:
         self.names = names
         self.fingerprint = combined_hash(digests)
         """A hash of the pixels of all pictures, in order; the same wherever and however they are stored."""
@@ -98,7 +98,7 @@ class PixelSet:
         return self._read(self._rows[np.asarray(indices, np.int64)])
 
 
-Reader = Callable[[Rows], Pixels8]
+Reader = Callable[[Indices], Pixels8]
 """Rows of the cache, or of the source's usable pictures, to (B, S, S, 3)."""
 
 
@@ -119,7 +119,7 @@ def _live(source: Source, config: ImagesConfig, records: Sequence[Record]) -> Re
             )
         return item.pixels
 
-    def read(rows: Rows) -> Pixels8:
+    def read(rows: Indices) -> Pixels8:
         pixels = np.empty((len(rows), config.size, config.size, 3), np.uint8)
         for place, square in enumerate(pool.map(one, rows.tolist())):
             pixels[place] = square

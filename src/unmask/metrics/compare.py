@@ -8,7 +8,7 @@ from torch import Tensor
 
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.losses import usage
-from unmask.images.pixels import PixelSet, Rows
+from unmask.images.pixels import Indices, PixelSet
 from unmask.images.progress import Report
 from unmask.images.transforms import Pixels8, to_pixels, to_tensor
 from unmask.memory import kept_memory
@@ -92,7 +92,7 @@ def reconstructed(codec: Autoencoder, fingerprint: str, pixels: PixelSet) -> Pix
     device = next(codec.parameters()).device
 
     @torch.no_grad()
-    def read(rows: Rows) -> Pixels8:
+    def read(rows: Indices) -> Pixels8:
         return to_pixels(codec.decode(codec.encode(to_tensor(pixels.read(rows)).to(device))))
 
     return PixelSet(pixels.names, np.arange(len(pixels)), read, [fingerprint, pixels.fingerprint])
