@@ -11,8 +11,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "unmask"
 RANKS = [
     {"errors", "files", "memory", "rng", "rows", "tensors"},
     {"bundle", "devices", "foreign", "ranges"},
-    {"images", "codec", "prior", "diffusion", "runs", "weights", "hub", "cards"},
-    {"codes", "sampling", "likelihood", "metrics", "graphs"},
+    {"images", "codec", "prior", "diffusion", "weights", "hub", "cards"},
+    {"codes", "sampling", "likelihood", "metrics", "graphs", "runs"},
     {"surprise", "training"},
     {"config", "presets"},
     {"models"},

@@ -7,7 +7,6 @@ One process writes a run; any number may read it meanwhile. A kill at any instan
 """
 
 import hashlib
-import io
 import json
 import logging
 import math
@@ -23,6 +22,7 @@ from safetensors import SafetensorError
 
 from unmask import __version__, bundle, files, tensors
 from unmask.errors import RunError
+from unmask.images.pictures import encoded
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -147,11 +147,10 @@ class Run:
     def picture(self, name: str, step: int, image: Image.Image) -> None:
         """Keep the picture as ``samples/NAME-STEP.png``."""
         path = self._samples / f"{name}-{step:08d}.png"
-        png = io.BytesIO()
-        image.save(png, "PNG")
-        with self._writing(path, len(png.getvalue())):
+        png = encoded(image)
+        with self._writing(path, len(png)):
             self._samples.mkdir(exist_ok=True)
-            files.write_bytes(path, png.getvalue())
+            files.write_bytes(path, png)
         if self._board:
             self._board.add_image(name, np.asarray(image.convert("RGB")), step, dataformats="HWC")
             self._board.flush()

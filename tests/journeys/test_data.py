@@ -161,11 +161,18 @@ def test_what_is_not_there_is_an_error(tmp_path):
     assert "there is no nowhere" in result.stderr
 
 
-def test_a_sheet_that_cannot_be_written_is_an_error(tmp_path):
-    photo(0).save(tmp_path / "only.png")
-    result = unmask_data(".", "--out", "no/such/folder.png", cwd=tmp_path)
+@pytest.mark.parametrize(
+    ("out", "sentence"),
+    [
+        ("no/such/folder.png", "there is no folder no/such"),
+        ("sheet.jpg", "sheet.jpg does not end in .png"),
+        (".", ". is a folder"),
+    ],
+)
+def test_a_sheet_that_could_not_be_written_is_refused_before_a_picture_is_looked_at(tmp_path, out, sentence):
+    result = unmask_data("nowhere", "--out", out, cwd=tmp_path)
     assert result.returncode == 2
-    assert "no/such/folder.png cannot be written" in result.stderr
+    assert sentence in result.stderr
 
 
 def test_the_built_in_emoji_are_all_usable(tmp_path):

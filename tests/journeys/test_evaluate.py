@@ -176,6 +176,7 @@ def test_pictures_of_the_training_are_found_to_be_copies(equipped):
             "pictures have no 99 nearest",
         ),
         (["--out", "sheet.jpg"], "does not end in .png"),
+        (["--csv", "nowhere/distances.csv"], "there is no folder nowhere"),
         (["--pictures", "nowhere"], "there is no nowhere"),
     ],
 )

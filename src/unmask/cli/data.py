@@ -1,6 +1,5 @@
 """``unmask data``: look at a set of pictures before anything is trained on it."""
 
-import io
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from unmask.cli.arguments import Data
+from unmask.cli.pictures import check_out, write_pictures
 from unmask.errors import DataError
-from unmask.files import write_bytes
 from unmask.images.base import Source
 from unmask.images.config import ImagesConfig
 from unmask.images.pixels import nothing_usable
@@ -42,10 +41,15 @@ class Arguments:
     out: Path = Path("contact.png")
     """File of the contact sheet, a PNG."""
 
+    def check(self) -> None:
+        """Refuse what could not be done, before anything is looked at."""
+        check_out(self.out)
+
 
 def main(argv: list[str]) -> None:
     """Print what is in a set of pictures and write its contact sheet."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask data", description=HELP)
+    arguments.check()
     config = ImagesConfig(size=arguments.size)
     with bar(f"looking at {arguments.data}") as report:
         source = open_source(arguments.data)
@@ -95,12 +99,7 @@ def _split(found: Survey, config: ImagesConfig) -> str:
 
 
 def _write_sheet(found: Survey, path: Path) -> None:
-    file = io.BytesIO()
-    grid([Image.fromarray(pixels) for pixels in found.shown()], COLUMNS).save(file, "PNG")
-    try:
-        write_bytes(path, file.getvalue())
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}") from error
+    write_pictures([grid([Image.fromarray(pixels) for pixels in found.shown()], COLUMNS)], path)
     Console(highlight=False).print(
         f"\ncontact sheet of {len(found.shown())}: {escape(str(path))}", soft_wrap=True
     )

@@ -8,6 +8,7 @@ import tyro
 from rich.console import Console
 
 from unmask.cli.arguments import AnyModel
+from unmask.cli.pictures import writing
 from unmask.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -61,10 +62,8 @@ def main(argv: list[str]) -> None:
 
     model = open_model(arguments.model)
     write = {"hub": _to_hub, "onnx": _to_onnx, "half": _to_half}[arguments.to]
-    try:
+    with writing(arguments.out):
         write(model, arguments)
-    except OSError as error:
-        raise DataError(f"{arguments.out} cannot be written: {error.strerror}") from error
 
 
 def _to_hub(model: "Bundle", arguments: Arguments) -> None:

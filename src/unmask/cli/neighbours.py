@@ -1,8 +1,6 @@
 """``unmask neighbours``: the training pictures that samples are nearest to."""
 
-import csv
-import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,9 +12,8 @@ from rich.table import Table
 
 from unmask.cli.arguments import DeviceOption, Model, TrainingData
 from unmask.cli.loading import load_model
-from unmask.cli.pictures import check_out, counting, write_pictures
-from unmask.errors import ConfigError, DataError
-from unmask.files import write_bytes
+from unmask.cli.pictures import check_out, counting, write_pictures, write_rows
+from unmask.errors import ConfigError
 from unmask.metrics.config import Space
 from unmask.sampling.config import SamplingConfig
 
@@ -62,6 +59,8 @@ class Arguments:
     def check(self) -> None:
         """Refuse what could not be done, before anything is computed."""
         check_out(self.out)
+        if self.csv:
+            check_out(self.csv, None, option="--csv")
         if min(self.count, self.samples) < 1:
             raise ConfigError(f"{self.count} neighbours of {self.samples} samples: 1 of each is the least")
 
@@ -83,7 +82,8 @@ def main(argv: list[str]) -> None:
     write_pictures([_sheet(place, samples[:ROWS], found[:ROWS])], arguments.out)
     print(f"samples, and to the right of each its neighbours: {arguments.out}")
     if arguments.csv:
-        _write_csv(arguments.csv, found)
+        write_rows(arguments.csv, _rows(found))
+        print(f"all distances: {arguments.csv}")
     if min(len(samples), len(held_out)) > 1:
         with bar("looking at held-out pictures") as report:
             usual = place.distances_of(held_out, report)
@@ -145,16 +145,9 @@ def _say(test: "Memorisation", by: str, num_samples: int, num_held_out: int) -> 
     )
 
 
-def _write_csv(path: Path, found: "list[list[Neighbour]]") -> None:
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["sample", "rank", "neighbour", "distance"])
+def _rows(found: "list[list[Neighbour]]") -> Iterator[Sequence[object]]:
+    """The table of all distances, its heading first."""
+    yield "sample", "rank", "neighbour", "distance"
     for number, neighbours in enumerate(found):
-        rows.writerows(
-            (number, rank, one.name, f"{one.distance:.6g}") for rank, one in enumerate(neighbours, start=1)
-        )
-    try:
-        write_bytes(path, text.getvalue().encode())
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}") from error
-    print(f"all distances: {path}")
+        for rank, one in enumerate(neighbours, start=1):
+            yield number, rank, one.name, f"{one.distance:.6g}"

@@ -1,7 +1,9 @@
-"""What commands that make single pictures share: files in, files out, settings, progress."""
+"""What commands that leave files behind share: checks before, writing after, progress meanwhile."""
 
+import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +12,7 @@ from PIL import Image
 
 from unmask.errors import ConfigError, DataError
 from unmask.files import write_bytes
+from unmask.images.pictures import encoded
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,15 +41,42 @@ class Drawing:
     seed: int = 0
 
 
-def check_out(path: Path) -> None:
-    """Refuse a file that could not be written, before anything is computed."""
-    if path.suffix.lower() != ".png":
-        raise ConfigError(
-            f"{path} does not end in .png; other formats do not keep every pixel as it is",
-            hint=f"--out {path.with_suffix('.png')}",
-        )
+def check_out(path: Path, suffix: str | None = ".png", *, option: str = "--out") -> None:
+    """Refuse a file that could not be written, before anything is computed.
+
+    Its name must end in ``suffix``, if there is one; ``option`` is what the name was given by.
+    """
+    if path.is_dir():
+        example = path / f"result{suffix or ''}"
+        raise ConfigError(f"{path} is a folder; wanted the name of a file", hint=f"{option} {example}")
+    if suffix and path.suffix.lower() != suffix:
+        reason = "; other formats do not keep every pixel as it is" if suffix == ".png" else ""
+        hint = f"{option} {path.with_suffix(suffix)}"
+        raise ConfigError(f"{path} does not end in {suffix}{reason}", hint=hint)
     if not path.absolute().parent.is_dir():
         raise DataError(f"there is no folder {path.parent}", hint=f"mkdir -p {path.parent}")
+
+
+@contextmanager
+def writing(out: Path) -> Iterator[None]:
+    """Turn what the disk refuses into a sentence that names what was to be written."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{out} cannot be written: {error.strerror}") from error
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Put ``data`` at ``path``, whole or not at all."""
+    with writing(path):
+        write_bytes(path, data)
+
+
+def write_rows(path: Path, rows: Iterable[Sequence[object]]) -> None:
+    """Write the rows of a table, its heading first, as CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    write_file(path, text.getvalue().encode())
 
 
 def write_pictures(pictures: Sequence[Image.Image], out: Path) -> list[Path]:
@@ -54,12 +84,7 @@ def write_pictures(pictures: Sequence[Image.Image], out: Path) -> list[Path]:
     numbered = [out.with_stem(f"{out.stem}-{number}") for number in range(1, len(pictures) + 1)]
     paths = numbered if len(pictures) > 1 else [out]
     for picture, path in zip(pictures, paths, strict=True):
-        file = io.BytesIO()
-        picture.save(file, "PNG")
-        try:
-            write_bytes(path, file.getvalue())
-        except OSError as error:
-            raise DataError(f"{path} cannot be written: {error.strerror}") from error
+        write_file(path, encoded(picture))
     return paths
 
 

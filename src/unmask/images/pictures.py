@@ -1,6 +1,8 @@
 """One picture, as a user has it: in a file, or in memory."""
 
+import io
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
@@ -25,3 +27,10 @@ def open_picture(picture: Picture, background: str = "white") -> Image.Image:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
+
+
+def encoded(picture: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
+    """The bytes of a file with the picture; options are those of Pillow for the kind of file."""
+    file = io.BytesIO()
+    picture.save(file, kind, **options)
+    return file.getvalue()

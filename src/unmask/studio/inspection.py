@@ -10,12 +10,12 @@ import torch
 from PIL import Image
 from torch import Tensor
 
+from unmask.images.pictures import encoded
 from unmask.images.transforms import square, to_pictures, to_tensor
 from unmask.metrics.distortion import psnr
 from unmask.pipeline import Pipeline
 from unmask.prior.transformer import Transformer
 from unmask.studio.jobs import Outcome, Report
-from unmask.studio.pictures import png
 from unmask.surprise import code_nats
 
 
@@ -28,7 +28,7 @@ def reconstruct(model: Pipeline, picture: Image.Image, report: Report) -> Outcom
     back = to_pictures(model.codec.decode(codes))[0]
     decibels = psnr(images.cpu(), to_tensor(np.stack([np.asarray(back)]))).item()
     figures = {"psnr_db": decibels if math.isfinite(decibels) else None, "codes": codes[0].tolist()}
-    return Outcome(pictures=[png(seen), png(back)], figures=figures)
+    return Outcome(pictures=[encoded(seen), encoded(back)], figures=figures)
 
 
 @torch.no_grad()
@@ -45,7 +45,7 @@ def score(model: Pipeline, picture: Image.Image, draws: int, seed: int, report: 
         "exact": model.prior.causal,
         "surprise": (nats / math.log(2)).view(codes.shape[1:]).tolist(),
     }
-    return Outcome(pictures=[png(seen)], figures=figures)
+    return Outcome(pictures=[encoded(seen)], figures=figures)
 
 
 @contextmanager

@@ -2,11 +2,11 @@
 
 import base64
 import binascii
-import io
 
 from PIL import Image
 
 from unmask.errors import DataError
+from unmask.images.pictures import encoded
 from unmask.images.transforms import develop, identify
 from unmask.studio.limits import MAX_UPLOAD_PIXELS
 
@@ -27,17 +27,6 @@ def receive(text: str, *, background: str = "white") -> Image.Image:
         raise DataError(f"the picture cannot be used: {error}") from None
 
 
-def png(picture: Image.Image) -> bytes:
-    """The picture as a PNG file."""
-    return _encoded(picture, "PNG")
-
-
 def thumbnail(picture: Image.Image) -> bytes:
     """The picture as a WebP file made in little time, for a glance."""
-    return _encoded(picture, "WEBP", quality=80, method=0)
-
-
-def _encoded(picture: Image.Image, kind: str, **options: int) -> bytes:
-    file = io.BytesIO()
-    picture.save(file, kind, **options)
-    return file.getvalue()
+    return encoded(picture, "WEBP", quality=80, method=0)

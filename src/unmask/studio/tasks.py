@@ -9,13 +9,14 @@ from PIL import Image
 from torch import Tensor
 
 from unmask.errors import ConfigError, DataError
+from unmask.images.pictures import encoded
 from unmask.pipeline import Pipeline
 from unmask.sampling.fill import OnStep
 from unmask.sampling.inpaint import Box, Sides, frame
 from unmask.studio.inspection import reconstruct, score
 from unmask.studio.jobs import Outcome, Report, Task
 from unmask.studio.limits import MAX_CODES, MAX_UPLOAD_PIXELS
-from unmask.studio.pictures import png, receive, thumbnail
+from unmask.studio.pictures import receive, thumbnail
 from unmask.studio.schema import Canvas, Edit, Extend, Inpaint, Reconstruct, Request, Sample, Score
 
 Show = Callable[[Tensor], list[Image.Image]]
@@ -130,7 +131,7 @@ def _reporting(report: Report, model: Pipeline, num_codes: int, show: Show) -> O
 
 
 def _outcome(pictures: list[Image.Image]) -> Outcome:
-    return Outcome(pictures=[png(picture) for picture in pictures])
+    return Outcome(pictures=[encoded(picture) for picture in pictures])
 
 
 def _grid(size: tuple[int, int], model: Pipeline, count: int = 1) -> tuple[int, int]:

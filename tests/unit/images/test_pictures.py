@@ -1,8 +1,10 @@
+import io
+
 import pytest
 from PIL import Image
 
 from unmask.errors import DataError
-from unmask.images.pictures import open_picture
+from unmask.images.pictures import encoded, open_picture
 
 
 def test_a_picture_is_the_same_from_a_file_a_name_or_memory(tmp_path):
@@ -21,3 +23,10 @@ def test_what_is_no_picture_is_named(tmp_path, contents):
         path.write_bytes(contents)
     with pytest.raises(DataError, match=str(path)):
         open_picture(path)
+
+
+@pytest.mark.parametrize(("kind", "options"), [("PNG", {}), ("WEBP", {"quality": 80})])
+def test_an_encoded_picture_is_a_file_of_its_kind(kind, options):
+    picture = Image.new("RGB", (5, 3), "orangered")
+    with Image.open(io.BytesIO(encoded(picture, kind, **options))) as back:
+        assert (back.format, back.size) == (kind, (5, 3))

@@ -1,0 +1,61 @@
+"""Files that commands leave behind: refused before anything is computed, or written whole."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from unmask.cli.pictures import check_out, write_file, write_pictures, write_rows
+from unmask.errors import ConfigError, DataError
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("path", "suffix", "sentence"),
+    [
+        ("sheet.jpg", ".png", "sheet.jpg does not end in .png; other formats do not keep every pixel"),
+        ("film.png", ".gif", "film.png does not end in .gif\n  --gif film.gif"),
+        ("nowhere/sheet.png", ".png", "there is no folder nowhere\n  mkdir -p nowhere"),
+        ("nowhere/bits.csv", None, "there is no folder nowhere"),
+        (".", ".png", ". is a folder; wanted the name of a file\n  --gif result.png"),
+    ],
+)
+def test_a_file_that_could_not_be_written_is_refused(path, suffix, sentence):
+    with pytest.raises((ConfigError, DataError)) as refused:
+        check_out(Path(path), suffix, option="--gif")
+    assert sentence in str(refused.value)
+
+
+def test_what_can_be_written_is_not_refused(folder):
+    check_out(Path("sheet.PNG"))
+    check_out(folder / "film.gif", ".gif")
+    check_out(Path("anything"), None)
+
+
+def test_one_picture_goes_by_its_name_and_several_by_numbers():
+    colours = [Image.new("RGB", (2, 2), name) for name in ("red", "blue")]
+    assert write_pictures(colours[:1], Path("a.png")) == [Path("a.png")]
+    assert write_pictures(colours, Path("a.png")) == [Path("a-1.png"), Path("a-2.png")]
+    with Image.open("a-2.png") as picture:
+        assert picture.format == "PNG"
+        assert np.asarray(picture)[0, 0].tolist() == [0, 0, 255]
+
+
+def test_a_table_is_read_back_as_it_was_written():
+    rows = [["picture", "bits"], ['one, "quoted"', "1.5"]]
+    write_rows(Path("bits.csv"), rows)
+    with Path("bits.csv").open(newline="") as file:
+        assert list(csv.reader(file)) == rows
+
+
+def test_what_the_disk_refuses_is_a_sentence():
+    Path("file").touch()
+    with pytest.raises(DataError, match=r"file/bits.csv cannot be written: Not a directory"):
+        write_file(Path("file/bits.csv"), b"")
