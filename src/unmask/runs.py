@@ -41,12 +41,17 @@ class Run:
         self.config = config
         self._board = _open_board(folder) if tensorboard else None
 
-    @classmethod
-    def create(cls, folder: Path, config: dict[str, Any], *, tensorboard: bool = False) -> Self:
-        """A new run, with its configuration (plain JSON values) on the disk."""
+    @staticmethod
+    def check_free(folder: Path) -> None:
+        """Refuse a folder in which there is a run."""
         if (folder / "config.json").exists():
             hint = "go on with it by --resume, or name another --out"
             raise RunError(f"{folder} already holds a run", hint=hint)
+
+    @classmethod
+    def create(cls, folder: Path, config: dict[str, Any], *, tensorboard: bool = False) -> Self:
+        """A new run, with its configuration (plain JSON values) on the disk."""
+        cls.check_free(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             _write_config(folder, config)

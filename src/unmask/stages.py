@@ -15,7 +15,7 @@ from unmask.errors import BundleError, RunError
 from unmask.files import cache_folder
 from unmask.images.config import ImagesConfig
 from unmask.images.pixels import Pixels, open_pixels
-from unmask.images.sources import BUILTIN, open_source
+from unmask.images.sources import BUILTIN_SETS, open_source
 from unmask.memory import kept_memory
 from unmask.metrics.inception import Inception
 from unmask.models import codec_from, open_model
@@ -38,9 +38,11 @@ def train_codec(
     It starts from the codec of the model ``init``, or from random weights.
     """
     engine = Engine(settings.engine)
-    pixels = _pixels(data, settings.images, engine)
+    _check_out(out, resume, engine)
     net = settings.loss.perceptual
     perceptual = None if net == "off" else _loaded(Perceptual(net), f"lpips-{net}")
+    inception = Inception() if settings.validation_fid else None
+    pixels = _pixels(data, settings.images, engine)  # after what may be refused: it can take hours
     task = CodecTask(
         settings.codec,
         settings.loss,
@@ -52,7 +54,7 @@ def train_codec(
         flip=settings.images.flip,
         shift=settings.images.shift,
         perceptual=perceptual,
-        inception=Inception() if settings.validation_fid else None,
+        inception=inception,
         about={"data": data, "image_size": settings.images.size, "codec_training": to_json(settings)}
         | ({"codec_started_from": init} if init else {}),
     )
@@ -82,6 +84,7 @@ def train_prior(
     prior of the model ``init``, which must be one over the same codec's codes, or from random weights.
     """
     engine = Engine(settings.engine)
+    _check_out(out, resume, engine)
     model = open_model(codec)
     if resume:
         _check_codec(out, codec, model.codec.fingerprint)
@@ -198,7 +201,7 @@ def _lasting(name: str) -> str:
 
 def _lasting_data(name: str) -> str:
     """The same of pictures, of which a built-in name means the built-in ones whatever folders there are."""
-    return name if name in BUILTIN else _lasting(name)
+    return name if name in BUILTIN_SETS else _lasting(name)
 
 
 def _train(task: Task, run: Run, settings: Settings, engine: Engine, command: str) -> bool:
@@ -221,29 +224,43 @@ def _say(sentence: str) -> None:
     Console(stderr=True, highlight=False, soft_wrap=True, markup=False).print(sentence)
 
 
+def _check_out(out: Path, resume: bool, engine: Engine) -> None:
+    """Refuse a folder that holds another run, before anything is prepared for this one."""
+    if not resume and engine.is_first:
+        Run.check_free(out)
+
+
 def _open_run(settings: Settings, inputs: dict[str, str], out: Path, resume: bool, engine: Engine) -> Run:
     """A new run, or the one to go on with if what it trains is still the same."""
-    config = inputs | {"settings": to_json(settings)}
+    config = inputs | {"processes": engine.world, "settings": to_json(settings)}
     if not engine.is_first:
         return Run(out, config)
     if not resume:
         return Run.create(out, config, tensorboard=True)
     run = Run.open(out, tensorboard=True)
+    _check_resumed(run, settings)
+    before, now = run.config.get("processes", engine.world), engine.world
+    if before != now:
+        _say(f"trained by {before} processes so far, now by {now}: a step has {now}/{before} of the pictures")
+    run.update_config(config)
+    return run
+
+
+def _check_resumed(run: Run, settings: Settings) -> None:
+    """Refuse what cannot go on: other pictures or networks than before, or a training that is done."""
     before, now = (_shaping(stage) for stage in (merge(settings, run.config["settings"]), settings))
     for part in before:
         if before[part] != now[part]:
             raise RunError(
-                f"{out} was started with other settings under {part}; a run keeps those to its end",
+                f"{run.folder} was started with other settings under {part}; a run keeps those to its end",
                 hint="start another:  --out runs/another",
             )
     done = run.last_step() or 0
     if done >= settings.loop.steps:
         raise RunError(
-            f"{out} is finished: it has done {done} steps of {settings.loop.steps}",
-            hint=f"train longer:  --resume {out} --loop.steps {2 * done}",
+            f"{run.folder} is finished: it has done {done} steps of {settings.loop.steps}",
+            hint=f"train longer:  --resume {run.folder} --loop.steps {2 * done}",
         )
-    run.update_config(config)
-    return run
 
 
 def _shaping(settings: Settings) -> dict[str, object]:

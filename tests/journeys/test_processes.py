@@ -18,8 +18,9 @@ TORCHRUN = Path(sys.executable).with_name("torchrun")
 
 @pytest.fixture
 def torchrun(tmp_path):
-    def run(*arguments):
-        command = [TORCHRUN, "--standalone", "--nproc-per-node", "2", "-m", "unmask", *map(str, arguments)]
+    def run(*arguments, processes=2):
+        launcher = [TORCHRUN, "--standalone", "--nproc-per-node", str(processes)]
+        command = [*launcher, "-m", "unmask", *map(str, arguments)]
         environment = os.environ | {"UNMASK_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
         done = subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
@@ -57,6 +58,8 @@ def test_both_stages_train_and_resume_on_two_processes(torchrun, pictures, tmp_p
     assert run.last_step() == 8
     assert [line["step"] for line in run.read_log()] == [0, 3, 6, 6, 8, 8], "one process writes the log"
     assert all(np.isfinite(line["l1"]) for line in run.read_log()[1:])
+    said = torchrun("train", "codec", "--resume", "runs/codec", "--loop.steps", "9", processes=1)
+    assert "trained by 2 processes so far, now by 1: a step has 1/2 of the pictures" in said
 
     torchrun("train", "prior", "runs/codec/best", pictures, *small, *steps)
     run = Run.open(tmp_path / "runs/prior")

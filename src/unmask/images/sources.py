@@ -13,12 +13,12 @@ from unmask.errors import DataError
 from unmask.images.archives import BuiltinSource, TarSource, ZipSource
 from unmask.images.base import Entry, Source, combined_hash, printable, stat_hash
 
-BUILTIN = ("emoji",)
+BUILTIN_SETS = ("emoji",)
 
 
 def open_source(spec: str) -> Source:
     """The pictures that ``spec`` names: a built-in set, or a path (``./emoji`` is always a path)."""
-    if spec in BUILTIN:
+    if spec in BUILTIN_SETS:
         return BuiltinSource(spec)
     try:
         return _open_path(Path(spec).expanduser())
@@ -32,7 +32,7 @@ def _open_path(path: Path) -> Source:
     if not path.exists():
         raise DataError(
             f"there is no {path}; wanted a folder, an archive or an array of pictures, or a built-in set",
-            hint=f"what is built in:  {', '.join(BUILTIN)}",
+            hint=f"what is built in:  {', '.join(BUILTIN_SETS)}",
         )
     if path.suffix == ".zip":
         return ZipSource(path)
