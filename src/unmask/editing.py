@@ -11,9 +11,15 @@ from unmask.images.pictures import Picture, open_picture
 from unmask.images.transforms import MAX_PIXELS, TOO_LARGE, to_pictures, to_tensor
 from unmask.models import Model
 from unmask.sampling.canvas import Canvas
-from unmask.sampling.config import Order, SamplingConfig, Temperature
+from unmask.sampling.config import (
+    CanvasConfig,
+    EditConfig,
+    Order,
+    Temperature,
+    WindowedConfig,
+)
 from unmask.sampling.fill import OnStep
-from unmask.sampling.inpaint import Box, Patch, cut, frame, refill, selection
+from unmask.sampling.inpaint import Box, Patch, Sides, cut, frame, refill, selection
 from unmask.sampling.sample import sample_codes
 
 BATCH = 16  # pictures in memory at once
@@ -28,10 +34,10 @@ class Editor(Model):
         size: tuple[int, int],
         *,
         steps: int | None = None,
-        temperature: Temperature = 0.8,
-        order: Order = "random",
+        temperature: Temperature = CanvasConfig.temperature,
+        order: Order = CanvasConfig.order,
         seed: int = 0,
-        stride: int = 1,
+        stride: int = CanvasConfig.stride,
         windows: int | None = None,
         on_step: OnStep | None = None,
     ) -> Image.Image:
@@ -43,10 +49,12 @@ class Editor(Model):
         """
         self._check_size(size)
         factor = self.codec.config.factor
-        denoise = self._canvas((-(-size[1] // factor), -(-size[0] // factor)), stride, windows, seed)
-        config = SamplingConfig(steps=steps, temperature=temperature, order=order)
+        config = CanvasConfig(
+            steps=steps, temperature=temperature, order=order, stride=stride, windows=windows
+        )
+        denoise = self._canvas((-(-size[1] // factor), -(-size[0] // factor)), config, seed)
         codes = sample_codes(
-            denoise, range(1), denoise.grid, config, seed=seed, device=self.device, on_step=on_step
+            denoise, range(1), denoise.grid, config.sampling, seed=seed, device=self.device, on_step=on_step
         )
         return to_pictures(self.decode(codes.view(1, *denoise.grid)))[0].crop((0, 0, *size))
 
@@ -56,13 +64,13 @@ class Editor(Model):
         image: Picture,
         mask: Picture | Box,
         *,
-        count: int = 4,
+        count: int = EditConfig.count,
         steps: int | None = None,
-        temperature: Temperature = 1.0,
+        temperature: Temperature = EditConfig.temperature,
         seed: int = 0,
         seam: int | None = None,
-        rank: bool = False,
-        stride: int = 1,
+        rank: bool = EditConfig.rank,
+        stride: int = EditConfig.stride,
         windows: int | None = None,
         on_step: OnStep | None = None,
     ) -> list[Image.Image]:
@@ -75,20 +83,29 @@ class Editor(Model):
         of the training are a ``canvas``, with its ``stride`` and ``windows``. Without ``steps`` the chain has
         as many as there are codes to draw.
         """
-        patch = self.patch(image, mask, seam)
-        denoise = self._canvas(patch.grid, stride, windows, seed)
+        config = EditConfig(
+            count=count,
+            steps=steps,
+            temperature=temperature,
+            seam=seam,
+            rank=rank,
+            stride=stride,
+            windows=windows,
+        )
+        patch = self.patch(image, mask, config.seam)
+        denoise = self._canvas(patch.grid, config, seed)
         drawn = refill(
             denoise,
             self._known_codes(patch),
-            count,
+            config.count,
             seed=seed,
-            steps=steps,
-            temperature=temperature,
+            steps=config.steps,
+            temperature=config.temperature,
             batch=BATCH,
             on_step=on_step,
         )
         best_first = drawn.log_p.argsort(descending=True, stable=True)
-        grids = drawn.codes[best_first if rank else slice(None)].view(count, 1, *patch.grid)
+        grids = drawn.codes[best_first if config.rank else slice(None)].view(config.count, 1, *patch.grid)
         return [patch.paste(self.decode(codes)[0]) for codes in grids]
 
     def patch(self, image: Picture, mask: Picture | Box, seam: int | None = None) -> Patch:
@@ -107,13 +124,13 @@ class Editor(Model):
         top: int = 0,
         right: int = 0,
         bottom: int = 0,
-        count: int = 4,
+        count: int = EditConfig.count,
         steps: int | None = None,
-        temperature: Temperature = 1.0,
+        temperature: Temperature = EditConfig.temperature,
         seed: int = 0,
         seam: int | None = None,
-        rank: bool = False,
-        stride: int = 1,
+        rank: bool = EditConfig.rank,
+        stride: int = EditConfig.stride,
         windows: int | None = None,
         on_step: OnStep | None = None,
     ) -> list[Image.Image]:
@@ -121,14 +138,7 @@ class Editor(Model):
 
         The seam lies within the picture, along the edges that were moved.
         """
-        if min(left, top, right, bottom) < 0 or not any((left, top, right, bottom)):
-            raise ConfigError(
-                f"{left}, {top}, {right}, {bottom} pixels left, above, right and below extend nothing",
-                hint="say how many on which side:  --right 128",
-            )
-        picture = open_picture(image)
-        self._check_size((left + picture.width + right, top + picture.height + bottom))
-        larger, mask, asked = frame(picture, (left, top, right, bottom), self.codec.config.factor)
+        larger, mask, asked = self.framed(image, (left, top, right, bottom))
         versions = self.inpaint(
             larger,
             mask,
@@ -144,6 +154,18 @@ class Editor(Model):
         )
         return [version.crop(asked) for version in versions]
 
+    def framed(self, image: Picture, margins: Sides) -> tuple[Image.Image, Image.Image, Sides]:
+        """What ``extend`` makes an edit of: a larger picture, the mask of what is new, the part asked for."""
+        left, top, right, bottom = margins
+        if min(margins) < 0 or not any(margins):
+            raise ConfigError(
+                f"{left}, {top}, {right}, {bottom} pixels left, above, right and below extend nothing",
+                hint="say how many on which side, such as 128 on the right",
+            )
+        picture = open_picture(image)
+        self._check_size((left + picture.width + right, top + picture.height + bottom))
+        return frame(picture, margins, self.codec.config.factor)
+
     def _known_codes(self, patch: Patch) -> Tensor:
         """(N,) codes of a patch, MASK where it is to be drawn anew."""
         images = to_tensor(patch.pixels[None]).to(self.device)
@@ -151,7 +173,8 @@ class Editor(Model):
         masked = torch.from_numpy(patch.masked).to(self.device)
         return codes[0].masked_fill(masked, self.prior.mask_id).flatten()
 
-    def _canvas(self, grid: tuple[int, int], stride: int, windows: int | None, seed: int) -> Canvas:
+    def _canvas(self, grid: tuple[int, int], config: WindowedConfig, seed: int) -> Canvas:
+        windows, stride = config.windows, config.stride
         return Canvas(self.denoiser, self.prior.grid, grid, stride=stride, windows=windows, seed=seed)
 
     def _check_size(self, size: tuple[int, int]) -> None:

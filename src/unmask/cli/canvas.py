@@ -1,7 +1,7 @@
 """``unmask canvas``: a picture larger than any of the training."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +11,7 @@ from unmask.cli.arguments import BackendOption, DeviceOption, Model
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, counting, write_pictures
 from unmask.errors import ConfigError
-from unmask.sampling.config import Order
+from unmask.sampling.config import CanvasConfig
 
 HELP = """Draw a picture larger than those that the model was trained on.
 
@@ -30,19 +30,10 @@ class Arguments:
     """In pixels, at least as large as the pictures of the training."""
     out: Path = Path("canvas.png")
     """File of the picture, a PNG."""
-    temperature: float = 0.8
-    """Below 1: likelier codes, and parts that go together better (the paper: 0.8). 0: the likeliest."""
-    steps: int | None = None
-    """Steps of the chain. None: as many as the canvas has codes."""
-    order: Order = "random"
-    """Which codes come first. random: the paper's. raster: row by row, what its authors' program does."""
-    stride: int = 1
-    """Windows are this many codes apart. More: faster and less exact."""
-    windows: int | None = None
-    """About this many random windows a pass. None: all that matter."""
     seed: int = 0
     device: DeviceOption = "auto"
     backend: BackendOption = "torch"
+    canvas: Annotated[CanvasConfig, tyro.conf.arg(name="")] = field(default_factory=CanvasConfig)
 
 
 def main(argv: list[str]) -> None:
@@ -56,12 +47,8 @@ def main(argv: list[str]) -> None:
     with bar("drawing") as report:
         picture = model.canvas(
             size,
-            steps=arguments.steps,
-            temperature=arguments.temperature,
-            order=arguments.order,
+            **asdict(arguments.canvas),
             seed=arguments.seed,
-            stride=arguments.stride,
-            windows=arguments.windows,
             on_step=counting(report, model.prior.mask_id),
         )
     (path,) = write_pictures([picture], arguments.out)

@@ -1,6 +1,6 @@
 """``unmask extend``: what could be beyond the edges of a picture."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -8,8 +8,9 @@ import tyro
 
 from unmask.cli.arguments import BackendOption, DeviceOption, Model
 from unmask.cli.loading import load_model
-from unmask.cli.pictures import Drawing, check_out, counting, write_pictures
+from unmask.cli.pictures import check_out, counting, write_pictures
 from unmask.images.pictures import open_picture
+from unmask.sampling.config import EditConfig
 
 HELP = """Make a picture larger: the model draws what could lie beyond its edges.
 
@@ -37,9 +38,10 @@ class Arguments:
     """Pixels to add below."""
     out: Path = Path("extended.png")
     """A PNG; several versions are numbered: extended-1.png and so on."""
+    seed: int = 0
     device: DeviceOption = "auto"
     backend: BackendOption = "torch"
-    drawing: tyro.conf.OmitArgPrefixes[Drawing] = field(default_factory=Drawing)
+    edit: Annotated[EditConfig, tyro.conf.arg(name="")] = field(default_factory=EditConfig)
 
 
 def main(argv: list[str]) -> None:
@@ -57,7 +59,8 @@ def main(argv: list[str]) -> None:
             top=arguments.top,
             right=arguments.right,
             bottom=arguments.bottom,
-            **vars(arguments.drawing),
+            **asdict(arguments.edit),
+            seed=arguments.seed,
             on_step=counting(report, model.prior.mask_id),
         )
     for path in write_pictures(pictures, arguments.out):

@@ -1,7 +1,7 @@
 """``unmask inpaint``: a part of a picture, drawn anew."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,9 +9,10 @@ import tyro
 
 from unmask.cli.arguments import BackendOption, DeviceOption, Model
 from unmask.cli.loading import load_model
-from unmask.cli.pictures import Drawing, check_out, counting, write_pictures
+from unmask.cli.pictures import check_out, counting, write_pictures
 from unmask.errors import ConfigError
 from unmask.images.pictures import open_picture
+from unmask.sampling.config import EditConfig
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -41,9 +42,10 @@ class Arguments:
     """What to replace: a picture of the same size, white there."""
     out: Path = Path("inpainted.png")
     """A PNG; several versions are numbered: inpainted-1.png and so on."""
+    seed: int = 0
     device: DeviceOption = "auto"
     backend: BackendOption = "torch"
-    drawing: tyro.conf.OmitArgPrefixes[Drawing] = field(default_factory=Drawing)
+    edit: Annotated[EditConfig, tyro.conf.arg(name="")] = field(default_factory=EditConfig)
 
 
 def main(argv: list[str]) -> None:
@@ -58,7 +60,8 @@ def main(argv: list[str]) -> None:
         pictures = model.inpaint(
             image,
             mask,
-            **vars(arguments.drawing),
+            **asdict(arguments.edit),
+            seed=arguments.seed,
             on_step=counting(report, model.prior.mask_id),
         )
     for path in write_pictures(pictures, arguments.out):

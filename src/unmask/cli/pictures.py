@@ -4,7 +4,6 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,27 +17,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from unmask.images.progress import Report
-
-
-@dataclass(frozen=True, kw_only=True)
-class Drawing:
-    """How new parts of a picture are drawn."""
-
-    count: int = 4
-    """Versions to make."""
-    rank: bool = False
-    """Put the versions in order, the one whose new codes the model finds likeliest first."""
-    seam: int | None = None
-    """Pixels over which what is new fades into the picture. 0: a hard edge. None: half a code."""
-    temperature: float = 1.0
-    """Below 1: likelier codes, less variety. 0: the likeliest."""
-    steps: int | None = None
-    """Steps of the chain. None: as many as there are codes to draw."""
-    stride: int = 1
-    """Beyond the trained size: windows are this many codes apart. More: faster and less exact."""
-    windows: int | None = None
-    """Beyond the trained size: about this many random windows a pass. None: all."""
-    seed: int = 0
 
 
 def check_out(path: Path, suffix: str | None = ".png", *, option: str = "--out") -> None:

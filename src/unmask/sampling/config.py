@@ -1,7 +1,9 @@
 """What sampling can be told. Free of torch, so that ``--help`` is instant."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Any, Literal, get_args
+
+from tyro.constructors import PrimitiveConstructorSpec
 
 from unmask.errors import ConfigError
 
@@ -11,7 +13,34 @@ Schedule = Literal["even", "cosine", "arccos", "optimal"]
 Order = Literal["random", "halton", "raster", "confidence", "entropy"]
 
 
-def check_draws(temperature: Temperature, top_k: int | None, top_p: float) -> None:
+def _read_steps(words: list[str]) -> int | None:
+    return None if words[0] in ("all", "None") else int(words[0])
+
+
+def _is_steps(value: Any) -> bool:
+    return value is None or isinstance(value, int)
+
+
+Steps = Annotated[
+    int | None,
+    PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="{all}|INT",
+        instance_from_str=_read_steps,
+        is_instance=_is_steps,
+        str_from_instance=lambda steps: ["all" if steps is None else str(steps)],
+    ),
+]
+"""Steps of a chain. None, on the command line ``all``: as many as there are codes to draw."""
+
+
+def check_steps(steps: int | None) -> None:
+    """Refuse a chain that has no step."""
+    if steps is not None and steps < 1:
+        raise ConfigError(f"steps {steps} would reveal nothing; at least 1 is wanted")
+
+
+def check_draws(temperature: Temperature, top_k: int | None = None, top_p: float = 1.0) -> None:
     """Refuse settings by which no code could be drawn."""
     for value in temperature if isinstance(temperature, tuple) else (temperature,):
         if not 0 <= value < float("inf"):
@@ -27,8 +56,8 @@ def check_draws(temperature: Temperature, top_k: int | None, top_p: float) -> No
 class SamplingConfig:
     """How codes are drawn from a prior."""
 
-    steps: int | None = None
-    """Steps, S. A picture takes at most so many network passes. None: as many as it has codes (the paper)."""
+    steps: Steps = None
+    """Steps, S. A picture takes at most so many network passes. all: as many as it has codes (the paper)."""
     temperature: Temperature = 1.0
     """Below 1 likelier codes, 0 the likeliest. Two numbers: from the first code linearly to the last."""
     schedule: Schedule = "even"
@@ -51,12 +80,11 @@ class SamplingConfig:
     """The largest probability of redrawing a code in a step."""
 
     def __post_init__(self) -> None:
+        check_steps(self.steps)
         check_draws(self.temperature, self.top_k, self.top_p)
         for what, name, kinds in (("schedule", self.schedule, Schedule), ("order", self.order, Order)):
             if name not in get_args(kinds):
                 raise ConfigError(f"there is no {what} {name!r}", hint=f"one of {', '.join(get_args(kinds))}")
-        if self.steps is not None and self.steps < 1:
-            raise ConfigError(f"steps {self.steps} would reveal nothing; at least 1 is wanted")
         if min(self.choice_temperature, self.gamma) < 0:
             raise ConfigError("choice-temperature and gamma must not be negative")
         if not (0 <= self.remask <= 1 and 0 <= self.remask_cap <= 1):
@@ -70,3 +98,55 @@ class SamplingConfig:
             raise ConfigError(
                 "an autoregressive prior draws code after code; it takes no steps, schedule, order, remasking"
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowedConfig:
+    """How codes are drawn where windows of the trained size are moved over a larger grid."""
+
+    steps: Steps = None
+    """Steps of the chain. all: as many as there are codes to draw."""
+    temperature: Temperature = 1.0
+    """Below 1 likelier codes, 0 the likeliest. Two numbers: from the first code linearly to the last."""
+    stride: int = 1
+    """Beyond the trained size: windows are this many codes apart. More: faster and less exact."""
+    windows: int | None = None
+    """Beyond the trained size: about this many random windows a pass. None: all that matter."""
+
+    def __post_init__(self) -> None:
+        check_steps(self.steps)
+        check_draws(self.temperature)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CanvasConfig(WindowedConfig):
+    """How a picture larger than those of the training is drawn."""
+
+    temperature: Temperature = 0.8
+    """Below 1 likelier codes, and parts that go together better (the paper: 0.8); 0 the likeliest. Two
+    numbers: from the first code linearly to the last."""
+    order: Order = "random"
+    """Which codes come first. random: the paper's. raster: row by row, what its authors' program does. The
+    others: docs/sampling.md."""
+
+    @property
+    def sampling(self) -> SamplingConfig:
+        """How the codes of the canvas are drawn."""
+        return SamplingConfig(steps=self.steps, temperature=self.temperature, order=self.order)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditConfig(WindowedConfig):
+    """How new parts of a picture are drawn."""
+
+    count: int = 4
+    """Versions to make."""
+    rank: bool = False
+    """Put the versions in order, the one whose new codes the model finds likeliest first."""
+    seam: int | None = None
+    """Pixels over which what is new fades into the picture. 0: a hard edge. None: half a code."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.count < 1:
+            raise ConfigError(f"{self.count} pictures cannot be drawn; 1 is the least", hint="--count 4")

@@ -169,8 +169,7 @@ def refill(
     the model as it is, whatever the temperature of the draws, and take no pass of their own.
     """
     steps = int((codes == denoise.mask_id).sum()) if steps is None else steps
-    if min(steps, count) < 1:
-        raise ConfigError(f"{count} pictures in {steps} steps cannot be drawn; 1 of each is the least")
+    assert min(steps, count) > 0, "checked before"
     log_p = torch.zeros(count, dtype=torch.float64)
 
     def add_up(logits: Tensor, addresses: list[Address], drawn: Tensor) -> None:

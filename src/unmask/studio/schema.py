@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from unmask.sampling.config import Order, Schedule
+from unmask.sampling.config import CanvasConfig, EditConfig, Order, SamplingConfig, Schedule
 from unmask.studio.jobs import State
 from unmask.studio.limits import MAX_COUNT, MAX_DRAWS, MAX_EDGE_PX, MAX_STEPS, MAX_UPLOAD_BYTES
 
@@ -28,6 +28,12 @@ Margin = Annotated[int, Field(ge=0, le=MAX_EDGE_PX)]
 Pixel = Annotated[int, Field(ge=-MAX_EDGE_PX, le=MAX_EDGE_PX)]
 
 
+def _constant(temperature: float | tuple[float, float]) -> float:
+    """A default as requests have it; temperatures that move are for the command line and for Python."""
+    assert isinstance(temperature, float)
+    return temperature
+
+
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -37,9 +43,9 @@ class Sample(_Request):
 
     count: Count = 1
     steps: Steps | None = None
-    temperature: Temperature = 1.0
-    schedule: Schedule = "even"
-    order: Order = "random"
+    temperature: Temperature = _constant(SamplingConfig.temperature)
+    schedule: Schedule = SamplingConfig.schedule
+    order: Order = SamplingConfig.order
     seed: Seed = 0
 
 
@@ -49,9 +55,9 @@ class Canvas(_Request):
     width: Edge
     height: Edge
     steps: Steps | None = None
-    temperature: Temperature = 0.8
-    order: Order = "random"
-    stride: Stride = 1
+    temperature: Temperature = _constant(CanvasConfig.temperature)
+    order: Order = CanvasConfig.order
+    stride: Stride = CanvasConfig.stride
     seed: Seed = 0
 
 
@@ -59,11 +65,13 @@ class Edit(_Request):
     """What there is to say of all edits."""
 
     image: Picture
-    count: Count = 4
+    count: Count = EditConfig.count
     steps: Steps | None = None
-    temperature: Temperature = 1.0
-    rank: bool = Field(default=False, description="The version that the model finds likeliest first.")
-    stride: Stride = 1
+    temperature: Temperature = _constant(EditConfig.temperature)
+    rank: bool = Field(
+        default=EditConfig.rank, description="The version that the model finds likeliest first."
+    )
+    stride: Stride = EditConfig.stride
     seed: Seed = 0
 
 

@@ -12,7 +12,7 @@ from unmask.errors import ConfigError, DataError
 from unmask.images.pictures import encoded
 from unmask.pipeline import Pipeline
 from unmask.sampling.fill import OnStep
-from unmask.sampling.inpaint import Box, Sides, frame
+from unmask.sampling.inpaint import Box, Sides
 from unmask.studio.inspection import reconstruct, score
 from unmask.studio.jobs import Outcome, Report, Task
 from unmask.studio.limits import MAX_CODES, MAX_UPLOAD_PIXELS
@@ -85,11 +85,9 @@ def _inpainting(request: Inpaint, model: Pipeline) -> Task:
 
 def _extending(request: Extend, model: Pipeline) -> Task:
     picture = receive(request.image)
-    left, top, right, bottom = sides = request.left, request.top, request.right, request.bottom
+    left, top, right, bottom = margins = request.left, request.top, request.right, request.bottom
     _grid((left + picture.width + right, top + picture.height + bottom), model, request.count)
-    if not any(sides):
-        raise ConfigError("nothing is to be added on any side")
-    return _redrawing(request, model, *frame(picture, sides, model.codec.config.factor))
+    return _redrawing(request, model, *model.framed(picture, margins))
 
 
 def _redrawing(

@@ -1,7 +1,8 @@
 import pytest
+import tyro
 
 from unmask.errors import ConfigError
-from unmask.sampling.config import SamplingConfig
+from unmask.sampling.config import CanvasConfig, EditConfig, SamplingConfig
 
 
 @pytest.mark.parametrize(
@@ -37,3 +38,27 @@ def test_an_autoregressive_prior_refuses_what_it_cannot_do(settings):
     with pytest.raises(ConfigError, match="code after code"):
         SamplingConfig(**settings).check_autoregressive()
     SamplingConfig(temperature=0.5, top_k=3, top_p=0.9).check_autoregressive()
+
+
+@pytest.mark.parametrize("kind", [CanvasConfig, EditConfig])
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [({"steps": 0}, "steps 0 would reveal nothing"), ({"temperature": (1.0, -1.0)}, "temperature -1.0")],
+)
+def test_canvases_and_edits_refuse_what_draws_no_code(kind, settings, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        kind(**settings)
+
+
+def test_an_edit_makes_at_least_one_version():
+    with pytest.raises(ConfigError, match="0 pictures cannot be drawn"):
+        EditConfig(count=0)
+
+
+@pytest.mark.parametrize("kind", [SamplingConfig, CanvasConfig, EditConfig])
+def test_steps_and_temperatures_are_typed_in_the_same_way_everywhere(kind):
+    for words, steps in (("all", None), ("None", None), ("12", 12)):
+        assert tyro.cli(kind, args=["--steps", words]).steps == steps
+    assert tyro.cli(kind, args=["--temperature", "1", "0.5"]).temperature == (1.0, 0.5)
+    with pytest.raises(SystemExit):
+        tyro.cli(kind, args=["--steps", "many"], console_outputs=False)

@@ -163,7 +163,7 @@ class TestRefusals:
         other = encode(Image.new("L", (5, 5), 255))
         assert "the mask has 5×5" in self.refused(client, "inpaint", image=upload, mask=other)
         assert "no pixel" in self.refused(client, "inpaint", image=upload, box=[500, 500, 2, 2])
-        assert "nothing is to be added" in self.refused(client, "extend", image=upload)
+        assert "extend nothing" in self.refused(client, "extend", image=upload)
 
     def test_a_picture_smaller_than_the_model_knows(self, client, encode):
         error = self.refused(client, "inpaint", image=encode(Image.new("RGB", (8, 8))), box=[0, 0, 4, 4])
