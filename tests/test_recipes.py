@@ -13,7 +13,7 @@ from typing import get_args
 import pytest
 import tyro
 
-from unmask.cli.main import COMMANDS
+from unmask.cli.main import COMMANDS, run_command
 from unmask.cli.weights import Name
 from unmask.config import to_json
 from unmask.presets import codec_preset, prior_preset
@@ -100,10 +100,8 @@ def parse(monkeypatch):
     monkeypatch.setattr(tyro, "cli", stop)
 
     def arguments(words):
-        length = 2 if " ".join(words[:2]) in COMMANDS else 1
-        module, _ = COMMANDS[" ".join(words[:length])]
         with pytest.raises(Parsed) as parsed:
-            import_module(module).main(words[length:])
+            run_command(words)
         result = parsed.value.args[0]
         if hasattr(result, "check"):
             result.check()

@@ -1,5 +1,6 @@
 """A configuration becomes a run: each stage of training, put together from its parts."""
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -189,9 +190,19 @@ def _pixels(data: str, images: ImagesConfig, engine: Engine) -> Pixels:
         first = pixels.unusable[0]
         _say(
             f"{len(pixels.unusable)} of {len(pixels) + len(pixels.unusable)} pictures are left out, such as "
-            f"{first.name} ({first.reason}). All of them:  unmask data {data}"
+            f"{first.name} ({first.reason}). All of them:  {_look_at(data, images)}"
         )
     return pixels
+
+
+def _look_at(data: str, images: ImagesConfig) -> str:
+    """The command that sees the pictures as a training does."""
+    words = ["unmask", "data", data]
+    for name in ("min_side", "background", "validation", "fast_decode"):
+        value = getattr(images, name)
+        if value != getattr(ImagesConfig, name):
+            words += [f"--images.{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return shlex.join(words)
 
 
 def _lasting(name: str) -> str:

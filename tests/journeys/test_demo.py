@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from unmask.cli.demo import run_command
+from unmask.cli.main import run_command
 from unmask.tour.chapters import CHAPTERS
 
 OUTPUTS = {"--out", "--grid", "--gif", "--csv"}

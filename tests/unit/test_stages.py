@@ -1,5 +1,6 @@
 """Runs that begin, stop and go on, with all that can have changed in between."""
 
+import shlex
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -7,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import tyro
 
 from tests.untrained import SMALL_CODEC
 from unmask import bundle
+from unmask.cli.data import Arguments as Look
 from unmask.codec.config import LossConfig
 from unmask.config import CodecTraining, PriorTraining
 from unmask.errors import RunError
@@ -17,7 +20,7 @@ from unmask.images.config import ImagesConfig
 from unmask.models import open_model
 from unmask.pipeline import load
 from unmask.prior.config import PriorConfig
-from unmask.stages import _lasting_data, encode_data, train_codec, train_prior
+from unmask.stages import _lasting_data, _look_at, encode_data, train_codec, train_prior
 from unmask.training.config import EngineConfig, LoopConfig, OptimConfig
 from unmask.training.engine import Engine
 
@@ -130,3 +133,12 @@ def test_built_in_pictures_stay_the_built_in_ones_where_a_folder_has_their_name(
     (place / "photos").mkdir()
     assert _lasting_data("emoji") == "emoji"
     assert _lasting_data("photos") == str(place / "photos")
+
+
+def test_the_command_that_looks_at_pictures_sees_them_as_the_training_does():
+    images = ImagesConfig(min_side=20, background="#102030", validation=0.2, fast_decode=True, shift=3)
+    words = shlex.split(_look_at("my photos", images))
+    look = tyro.cli(Look, args=words[2:])
+    assert look.data == "my photos"
+    assert replace(look.images, size=images.size, shift=images.shift) == images
+    assert _look_at("photos", ImagesConfig(size=32, flip=False)) == "unmask data photos"

@@ -1,7 +1,7 @@
 """``unmask data``: look at a set of pictures before anything is trained on it."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
@@ -26,9 +26,11 @@ HELP = """Look at a set of pictures: counts, sizes, formats, what cannot be used
 
   unmask data photos/                     a folder and all folders below it
   unmask data photos.zip --out sheet.png  an archive: .zip, .tar, .tar.gz
-  unmask data emoji                       the built-in set"""
+  unmask data emoji                       the built-in set
+  unmask data photos/ --images.min-side 64 --images.background black   as a training will see them"""
 
 COLUMNS = 16
+SIZE_PX = 64  # edge of a picture on the sheet
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +38,10 @@ class Arguments:
     """Arguments of the command."""
 
     data: Data
-    size: int = 64
-    """Edge of a picture on the contact sheet, in pixels."""
     out: Path = Path("contact.png")
     """File of the contact sheet, a PNG."""
+    images: ImagesConfig = field(default_factory=lambda: ImagesConfig(size=SIZE_PX))
+    """As in training, but for the size; mirrored and moved pictures are not shown."""
 
     def check(self) -> None:
         """Refuse what could not be done, before anything is looked at."""
@@ -50,17 +52,16 @@ def main(argv: list[str]) -> None:
     """Print what is in a set of pictures and write its contact sheet."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask data", description=HELP)
     arguments.check()
-    config = ImagesConfig(size=arguments.size)
     with bar(f"looking at {arguments.data}") as report:
         source = open_source(arguments.data)
-        found = survey(source, config, report)
+        found = survey(source, arguments.images, report)
     if not found.sizes:
         raise nothing_usable(source, found.unusable)
-    _print(source, found, config)
+    _print(source, found, arguments.images)
     _write_sheet(found, arguments.out)
 
 
-def _print(source: Source, found: Survey, config: ImagesConfig) -> None:
+def _print(source: Source, found: Survey, images: ImagesConfig) -> None:
     console = Console(highlight=False)
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold")
@@ -68,7 +69,7 @@ def _print(source: Source, found: Survey, config: ImagesConfig) -> None:
     table.add_row("sizes", _sizes(found))
     table.add_row("formats", _counts(found.formats))
     table.add_row("modes", _counts(found.modes))
-    table.add_row("split", _split(found, config))
+    table.add_row("split", _split(found, images))
     table.add_row("copies", f"{found.num_copies:,}")
     if source.others:
         table.add_row("left aside", escape(_counts(source.others)))
@@ -90,9 +91,9 @@ def _counts(counts: Counter[str]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in counts.most_common())
 
 
-def _split(found: Survey, config: ImagesConfig) -> str:
+def _split(found: Survey, images: ImagesConfig) -> str:
     try:
-        rows = split(found.groups, config.validation)
+        rows = split(found.groups, images.validation)
     except DataError as error:
         return str(error)
     return f"train {len(rows['train']):,}, validation {len(rows['validation']):,}"

@@ -1,12 +1,12 @@
 """``unmask demo``: a tour of everything, as one page."""
 
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
 import tyro
 
 from unmask.cli.arguments import DeviceOption, Model, TrainingData
+from unmask.cli.main import run_command
 
 HELP = """See what Unmask does: its commands at work on the built-in model and pictures, on one page.
 
@@ -37,12 +37,3 @@ def main(argv: list[str]) -> None:
 
     tour = Tour(arguments.model, arguments.data, arguments.out, run_command, arguments.device)
     take_tour(tour, train=arguments.train)
-
-
-def run_command(argv: list[str]) -> None:
-    """Run what stands after ``unmask``, in this process."""
-    from unmask.cli.main import COMMANDS
-
-    words = 2 if " ".join(argv[:2]) in COMMANDS else 1
-    module, _ = COMMANDS[" ".join(argv[:words])]
-    import_module(module).main(argv[words:])

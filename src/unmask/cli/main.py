@@ -56,16 +56,21 @@ def main(argv: list[str] | None = None) -> None:
 def _dispatch(argv: list[str]) -> None:
     if argv == ["--version"]:
         print(f"unmask {__version__}")
-        return
+    elif not argv or argv[0] in ("-h", "--help", "help"):
+        _print_help()
+    else:
+        run_command(argv)
+
+
+def run_command(argv: list[str]) -> None:
+    """Run what stands after ``unmask``, in this process; a mistake in it is an UnmaskError."""
     for words in (2, 1):
         name = " ".join(argv[:words])
         if name in COMMANDS:
             module, _ = COMMANDS[name]
             import_module(module).main(argv[words:])
             return
-    if argv and argv[0] not in ("-h", "--help", "help"):
-        raise UnmaskError(_unknown(argv))
-    _print_help()
+    raise UnmaskError(_unknown(argv))
 
 
 def _unknown(argv: list[str]) -> str:

@@ -1,7 +1,9 @@
 """What can be asked of a set of pictures. Free of torch, so that ``--help`` is instant."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+from tyro.conf import arg
 
 from unmask.errors import ConfigError
 
@@ -10,7 +12,7 @@ from unmask.errors import ConfigError
 class ImagesConfig:
     """How pictures become squares of pixels, and which of them are held out."""
 
-    size: int = 256
+    size: Annotated[int, arg(aliases=["--size"])] = 256
     """Edge in pixels: the shorter side is resized to it and the centre is cut out."""
     background: str = "white"
     """Colour behind transparent pixels, by name or as #rrggbb."""

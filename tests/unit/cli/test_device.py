@@ -4,7 +4,7 @@ import pytest
 import torch
 from PIL import Image
 
-from unmask.cli.demo import run_command
+from unmask.cli.main import run_command
 from unmask.errors import ConfigError
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unmask.cli.demo import run_command
+from unmask.cli.main import run_command
 from unmask.runs import Run
 from unmask.tour import training
 from unmask.tour.story import Tour
