@@ -79,6 +79,7 @@ class Model:
         self.about = model.about
         names = [part.fingerprint for part in model.parts.values()]
         self.fingerprint = "-".join(names if backend == "torch" else [*names, backend])
+        self.codec_fingerprint = model.codec.fingerprint
         self.device = device
         self.codec = codec_from(model.codec).to(device)
         self._prior = prior_from(model.prior).to(device) if model.prior else None

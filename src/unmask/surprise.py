@@ -6,6 +6,9 @@ codec stays as it is. Pixels are levels, so each takes the mass that the Gaussia
 density: the sum over all levels is 1, and the bound is one on a probability.
 """
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -22,16 +25,43 @@ from unmask.images.base import combined_hash
 from unmask.images.batches import Batches
 from unmask.images.pixels import PixelSet
 from unmask.images.progress import Report
-from unmask.images.transforms import to_levels
+from unmask.images.transforms import to_levels, to_tensor
 from unmask.likelihood import code_costs
 from unmask.memory import kept_memory
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator, initialise
 
+BATCH = 16
 RECIPE = 1  # to be raised when a head would be fitted otherwise
 FIT_STEPS, FIT_BATCH, FIT_RATE = 400, 16, 2e-3
 WHITE = 255.0
 LOG_SCALES = (-4.0, 8.0)  # in levels of 8 bits: from far below one to far above all
+
+
+@dataclass(frozen=True)
+class DimensionBits:
+    """Bits of pictures for each channel of each pixel: a bound, and the two parts that it is made of."""
+
+    of_pixels: list[float]
+    """What the pixels of each picture cost given its codes."""
+    of_codes: list[float]
+    """What the codes of each picture cost."""
+
+    @property
+    def bits(self) -> list[float]:
+        """What each picture costs: both together."""
+        return [a + b for a, b in zip(self.of_pixels, self.of_codes, strict=True)]
+
+    @property
+    def mean(self) -> float:
+        """The mean over the pictures."""
+        return torch.tensor(self.bits, dtype=torch.float64).mean().item()
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of that mean."""
+        bits = torch.tensor(self.bits, dtype=torch.float64)
+        return bits.std().item() / math.sqrt(len(bits)) if len(bits) > 1 else math.nan
 
 
 class ScaleHead(nn.Module):
@@ -80,6 +110,27 @@ def pixel_nats(codec: Autoencoder, head: ScaleHead, images: Tensor, bits: int = 
     """(B, 3, H, W) nats of each channel of each pixel, given the codes; float64 on the CPU."""
     features, mean = decoded(codec, images)
     return level_nats(to_levels(images).cpu(), mean.cpu(), head(features).cpu(), bits)
+
+
+def bits_per_dimension(
+    codec: Autoencoder,
+    head: ScaleHead,
+    pixels: PixelSet,
+    bits_per_code: Sequence[float],
+    *,
+    bits: int = 8,
+    report: Report = lambda done, total: None,
+) -> DimensionBits:
+    """What pictures of so many bits a channel cost, given what the prior needs for the codes of each."""
+    device = next(codec.parameters()).device
+    of_pixels: list[float] = []
+    for start in range(0, len(pixels), BATCH):
+        rows = range(start, min(start + BATCH, len(pixels)))
+        nats = pixel_nats(codec, head, to_tensor(pixels.read(rows)).to(device), bits)
+        of_pixels += (nats.mean((1, 2, 3)) / math.log(2)).tolist()
+        report(rows.stop, len(pixels))
+    dimensions = 3 * codec.config.factor**2  # that share a code
+    return DimensionBits(of_pixels, [cost / dimensions for cost in bits_per_code])
 
 
 def scale_head(

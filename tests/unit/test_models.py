@@ -1,9 +1,11 @@
-"""A model is found by its folder or by its name."""
+"""A model is found by its folder or by its name, and knows what it is made of."""
 
 import pytest
+import torch
 
+from tests.untrained import untrained
 from unmask import hub
-from unmask.models import locate
+from unmask.models import Model, locate
 
 
 @pytest.fixture(autouse=True)
@@ -31,3 +33,10 @@ def test_what_can_only_be_a_path_is_not_looked_for_on_the_hub(path):
 def test_what_is_missing_in_a_folder_that_is_there_is_not_looked_for_on_the_hub(somewhere):
     (somewhere / "runs").mkdir()
     assert str(locate("runs/prior")) == "runs/prior"
+
+
+def test_a_model_knows_its_codec_by_the_fingerprint_that_codes_are_stamped_with():
+    bundle = untrained()
+    model = Model(bundle, torch.device("cpu"))
+    assert model.codec_fingerprint == bundle.codec.fingerprint
+    assert model.fingerprint == f"{bundle.codec.fingerprint}-{bundle.prior.fingerprint}"

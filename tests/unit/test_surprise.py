@@ -17,7 +17,16 @@ from unmask.likelihood import bits_per_code, score_codes
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
-from unmask.surprise import code_nats, decoded, fit_scale, level_nats, pixel_nats, scale_head
+from unmask.surprise import (
+    DimensionBits,
+    bits_per_dimension,
+    code_nats,
+    decoded,
+    fit_scale,
+    level_nats,
+    pixel_nats,
+    scale_head,
+)
 
 CODEC = CodecConfig(
     width=4,
@@ -132,6 +141,25 @@ def test_fewer_bits_cost_less(codec, discs):
     head = fit_scale(codec, discs, steps=2)
     images = to_tensor(discs.read(range(4)))
     assert (pixel_nats(codec, head, images, bits=5) <= pixel_nats(codec, head, images)).all()
+
+
+def test_a_dimension_costs_its_share_of_the_pixels_and_of_the_codes(codec, discs):
+    head, reports = fit_scale(codec, discs, steps=2), []
+    found = bits_per_dimension(codec, head, discs, [3.0] * 60, report=lambda *now: reports.append(now))
+    nats = pixel_nats(codec, head, to_tensor(discs.read(range(60))))
+    assert found.of_pixels == pytest.approx((nats.sum((1, 2, 3)) / (math.log(2) * 3 * 16**2)).tolist())
+    codes = codec.encode(to_tensor(discs.read([0]))).numel()
+    assert found.of_codes == pytest.approx([3 * codes / (3 * 16**2)] * 60)
+    assert found.bits[7] == found.of_pixels[7] + found.of_codes[7]
+    assert reports[-1] == (60, 60)
+    coarse = bits_per_dimension(codec, head, discs, [3.0] * 60, bits=5)
+    assert coarse.mean < found.mean
+
+
+def test_the_mean_of_a_single_picture_has_no_standard_error():
+    pair = DimensionBits([1.0, 3.0], [0.5, 0.5])
+    assert (pair.mean, pair.standard_error) == (2.5, pytest.approx(1.0))
+    assert math.isnan(DimensionBits([1.0], [0.5]).standard_error)
 
 
 def test_a_head_is_fitted_once(codec, discs, tmp_path, monkeypatch):

@@ -1,20 +1,18 @@
 """``unmask score``: how likely pictures are."""
 
-import csv
-import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 from PIL import Image, ImageOps
 
 from unmask.cli.loading import load_model
-from unmask.cli.pictures import check_out, write_pictures
+from unmask.cli.pictures import check_out, write_pictures, write_rows
 from unmask.errors import ConfigError, DataError
-from unmask.files import write_bytes
 from unmask.training.config import Device
 
 if TYPE_CHECKING:
@@ -36,7 +34,6 @@ For absorbing priors this is an upper bound, estimated from a few masks a pictur
 bits of codes are exact. Fewer bits: likelier pictures."""
 
 SHOWN = 8  # pictures of a map
-BATCH = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,9 +94,9 @@ def main(argv: list[str]) -> None:
     print(f"{exact} {scores.mean:.4f} ± {scores.standard_error:.4f} bits per code, {len(pixels)} pictures")
     if head is not None:
         columns |= _per_dimension(model, head, pixels, scores.bits, arguments.bits)
-        _print_dimensions(columns, arguments.bits)
     if arguments.csv:
-        _write_csv(arguments.csv, pixels, columns)
+        write_rows(arguments.csv, _rows(pixels, columns))
+        print(f"picture by picture: {arguments.csv}")
     if arguments.map:
         sheet = _map(model, head, pixels, arguments)
         write_pictures([sheet], arguments.map)
@@ -117,55 +114,37 @@ def _fitted(model: "Pipeline", arguments: Arguments) -> "ScaleHead":
     from unmask.surprise import scale_head
 
     pixels = model.open(arguments.fit) if arguments.fit else model.open(arguments.data, "train")
-    codec = model.fingerprint.split("-")[0]
     with bar("fitting the spread of pixels") as report:
-        return scale_head(model.codec, codec, pixels, steps=arguments.fit_steps, report=report)
+        return scale_head(
+            model.codec, model.codec_fingerprint, pixels, steps=arguments.fit_steps, report=report
+        )
 
 
 def _per_dimension(
     model: "Pipeline", head: "ScaleHead", pixels: "PixelSet", bits_per_code: list[float], bits: int
 ) -> dict[str, list[float]]:
-    """Bits of each picture for each channel of each pixel: of pixels given codes, of codes, together."""
+    """Print the means; what each picture costs, in columns."""
     from unmask.images.progress import bar
-    from unmask.images.transforms import to_tensor
-    from unmask.surprise import pixel_nats
+    from unmask.surprise import bits_per_dimension
 
-    of_pixels: list[float] = []
     with bar("scoring pixels") as report:
-        for start in range(0, len(pixels), BATCH):
-            rows = range(start, min(start + BATCH, len(pixels)))
-            nats = pixel_nats(model.codec, head, to_tensor(pixels.read(rows)).to(model.device), bits)
-            of_pixels += (nats.mean((1, 2, 3)) / math.log(2)).tolist()
-            report(rows.stop, len(pixels))
-    dimensions = 3 * model.image_size**2
-    of_codes = [bits * model.prior.num_positions / dimensions for bits in bits_per_code]
-    together = [a + b for a, b in zip(of_pixels, of_codes, strict=True)]
-    return {"pixel_bits_per_dim": of_pixels, "code_bits_per_dim": of_codes, "bits_per_dim": together}
-
-
-def _print_dimensions(columns: dict[str, list[float]], bits: int) -> None:
-    import torch
-
-    together = torch.tensor(columns["bits_per_dim"], dtype=torch.float64)
-    error = together.std().item() / math.sqrt(len(together)) if len(together) > 1 else math.nan
-    parts = [sum(columns[name]) / len(together) for name in ("pixel_bits_per_dim", "code_bits_per_dim")]
+        found = bits_per_dimension(model.codec, head, pixels, bits_per_code, bits=bits, report=report)
     print(
-        f"at most {together.mean():.4f} ± {error:.4f} bits per dimension at {bits} bits: "
-        f"{parts[0]:.4f} for pixels given their codes, {parts[1]:.4f} for codes"
+        f"at most {found.mean:.4f} ± {found.standard_error:.4f} bits per dimension at {bits} bits: "
+        f"{fmean(found.of_pixels):.4f} for pixels given their codes, {fmean(found.of_codes):.4f} for codes"
     )
+    return {
+        "pixel_bits_per_dim": found.of_pixels,
+        "code_bits_per_dim": found.of_codes,
+        "bits_per_dim": found.bits,
+    }
 
 
-def _write_csv(path: Path, pixels: "PixelSet", columns: dict[str, list[float]]) -> None:
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["picture", *columns])
-    values = zip(*columns.values(), strict=True)
-    rows.writerows((name, *(f"{v:.6f}" for v in row)) for name, row in zip(pixels.names, values, strict=True))
-    try:
-        write_bytes(path, text.getvalue().encode())
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}") from error
-    print(f"picture by picture: {path}")
+def _rows(pixels: "PixelSet", columns: dict[str, list[float]]) -> Iterator[Sequence[str]]:
+    """The table of all pictures, its heading first."""
+    yield "picture", *columns
+    for name, *values in zip(pixels.names, *columns.values(), strict=True):
+        yield name, *(f"{value:.6f}" for value in values)
 
 
 def _map(
