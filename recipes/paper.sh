@@ -54,9 +54,7 @@ unmask score "$out/prior/best" "$data" --csv "$out/bits.csv"
 unmask evaluate "$out/prior/best" "$data" --what reconstructions --out "$out/evaluation-codec"
 for temperature in 0.9 1.0; do
     for steps in all 50; do
-        chain=(--steps "$steps")
-        [ "$steps" = all ] && chain=()
-        many sample "$out/prior/best" --count 50000 --batch 64 --temperature "$temperature" "${chain[@]}" \
+        many sample "$out/prior/best" --count 50000 --batch 64 --temperature "$temperature" --steps "$steps" \
             --out "$out/evaluation/samples/even-random-$steps-steps-temperature-$temperature"
     done
 done

@@ -13,11 +13,12 @@ RANKS = [
     {"bundle", "devices", "foreign", "ranges"},
     {"images", "codec", "prior", "diffusion", "weights", "hub", "cards"},
     {"codes", "sampling", "likelihood", "metrics", "graphs", "runs"},
-    {"surprise", "training"},
+    {"evaluation", "surprise", "training"},
     {"config", "presets"},
     {"models"},
     {"editing"},
     {"importers", "pipeline", "stages"},
+    {"samples"},
     {"studio", "tour"},
     {"cli"},
 ]

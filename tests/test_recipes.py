@@ -13,9 +13,12 @@ from typing import get_args
 import pytest
 import tyro
 
+from unmask.cli.evaluate import Arguments as EvaluateArguments
+from unmask.cli.evaluate import _sweep
 from unmask.cli.main import COMMANDS, run_command
 from unmask.cli.weights import Name
 from unmask.config import to_json
+from unmask.evaluation import samples_folder
 from unmask.presets import codec_preset, prior_preset
 from unmask.prior.config import PriorConfig
 from unmask.training.config import DiffusionConfig
@@ -198,6 +201,22 @@ def test_one_gpu_runs_the_paper_as_the_preset_has_it(name, typed, parse):
     for stage, preset in (("codec", codec_preset(name)), ("prior", prior_preset(name))):
         (settings,) = (parse(line).settings for line in lines if line[:2] == ["train", stage])
         assert settings == preset
+
+
+def test_the_paper_s_samples_are_drawn_where_its_sweep_looks_for_them(typed, parse):
+    lines = [unmask_words(line) for line in typed("paper.sh", "churches", "photos", GPUS="8")]
+    (sweep,) = (parse(line) for line in lines if line[0] == "evaluate" and "--steps" in line)
+    drawn = [parse(line) for line in lines if line[0] == "sample"]
+    assert {one.out: one.sampling for one in drawn} == {
+        samples_folder(sweep.out, config): config for config in _sweep(sweep)
+    }
+    assert {(one.count, one.seed, one.batch) for one in drawn} == {(sweep.count, sweep.seed, sweep.batch)}
+
+
+def test_the_page_on_evaluation_draws_samples_where_its_sweep_looks_for_them(parse):
+    text = (ROOT / "docs/evaluation.md").read_text()
+    (drawn,) = (parse(words) for words in shown_commands(text) if words[0] == "sample")
+    assert drawn.out == samples_folder(EvaluateArguments.out, drawn.sampling)
 
 
 def test_every_experiment_changes_what_its_name_says(typed, parse):

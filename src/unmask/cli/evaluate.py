@@ -1,6 +1,5 @@
 """``unmask evaluate``: how good samples or reconstructions are, over a sweep of settings."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
@@ -8,16 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 import tyro
+from rich.console import Console
 
 from unmask.cli.loading import load_model
 from unmask.errors import ConfigError, DataError
+from unmask.evaluation import Results, in_words, samples_folder
 from unmask.graphs.config import Backend
 from unmask.metrics.config import FIGURES, Metric
+from unmask.samples import SampleFolder
 from unmask.sampling.config import SamplingConfig
 from unmask.training.config import Device
 
 if TYPE_CHECKING:
-    from unmask.cli.results import Row
     from unmask.images.pixels import PixelSet
     from unmask.metrics.compare import Reference
     from unmask.metrics.estimate import Estimate
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from unmask.pipeline import Pipeline
 
 T = TypeVar("T")
+WIDE = 1000  # characters: more than any table has, since figures are never to be cut
 EXAMPLES = {
     "steps": "--steps 16,50,all",
     "temperature": "--temperature 0.8,0.9,1",
@@ -114,8 +116,6 @@ def main(argv: list[str]) -> None:
     """Compute every figure that is missing, then show all of them."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask evaluate", description=HELP)
     metrics, sweep = arguments.check(), _sweep(arguments)
-    from unmask.cli.results import Results, plot
-
     model = load_model(arguments.model, arguments.device, arguments.backend)
     real = _real(model, arguments.data, arguments.side)
     held_out = _real(model, arguments.data, "validation") if arguments.what == "held-out" else None
@@ -124,21 +124,13 @@ def main(argv: list[str]) -> None:
     results = Results(arguments.out, model.fingerprint, _protocol(model, real, count, arguments), options)
     reference = _reference(model, real, arguments)
     for config in sweep:
-        row = results.row(_settings(config))
-        missing = [metric for metric in metrics if not row.keys() >= set(FIGURES[metric])]
-        if not missing:
-            continue
-        pictures = held_out or _pictures(model, config, real, arguments)
-        for metric in missing:
-            row.update(_measured(reference, metric, pictures, count))
-            results.save()
+        if missing := results.missing(metrics, config):
+            pictures = held_out or _pictures(model, config, real, arguments)
+            for metric in missing:
+                results.add(config, _measured(reference, metric, pictures, count))
     if "diversity" in metrics and not results.real:
-        results.real.update(_plain(reference.diversity(count)))
-        results.save()
-    figures = [figure for metric in metrics for figure in FIGURES[metric]]
-    results.show(figures)
-    if plot(results.rows, figures, arguments.out / "results.png"):
-        print(f"plot: {arguments.out / 'results.png'}")
+        results.add_real(reference.diversity(count))
+    _show(results, [figure for metric in metrics for figure in FIGURES[metric]])
 
 
 def _sweep(arguments: Arguments) -> list[SamplingConfig | None]:
@@ -162,12 +154,6 @@ def _list(text: str, name: str, read: Callable[[str], T]) -> list[T]:
         return [read(word.strip()) for word in text.split(",")]
     except ValueError:
         raise ConfigError(f"{text!r} is no list for {name}", hint=f"such as:  {EXAMPLES[name]}") from None
-
-
-def _settings(config: SamplingConfig | None) -> "Row":
-    from unmask.cli.results import SETTINGS
-
-    return {name: getattr(config, name) for name in SETTINGS} if config else {}
 
 
 def _real(model: "Pipeline", data: str, side: Literal["train", "validation", "all"]) -> "PixelSet":
@@ -212,40 +198,39 @@ def _pictures(
     model: "Pipeline", config: SamplingConfig | None, real: "PixelSet", arguments: Arguments
 ) -> "PixelSet":
     """The pictures of one setting: samples from their folder, or reconstructions."""
-    from unmask.cli import sample
     from unmask.images.progress import bar
     from unmask.metrics.compare import reconstructed
 
     if config is None:
         return reconstructed(model.codec, model.fingerprint, real)
-    steps = "all" if config.steps is None else config.steps
-    words = f"{config.schedule} {config.order} {steps} steps temperature {config.temperature}"
-    folder = arguments.out / "samples" / words.replace(" ", "-")
-    request = sample.Arguments(
-        model=arguments.model,
-        count=arguments.count,
-        seed=arguments.seed,
-        out=folder,
-        batch=arguments.batch,
-        sampling=config,
-    )
-    with bar(f"sampling, {words}") as report:
-        sample.fill_folder(model, request, report)
-    return model.open(str(folder))
+    samples = SampleFolder(samples_folder(arguments.out, config), model, arguments.seed, config)
+    with bar(f"sampling, {in_words(config)}") as report:
+        samples.fill(arguments.count, batch=arguments.batch, report=report)
+    return samples.pixels()
 
 
-def _measured(reference: "Reference", metric: Metric, pictures: "PixelSet", count: int) -> "Row":
+def _measured(
+    reference: "Reference", metric: Metric, pictures: "PixelSet", count: int
+) -> "dict[str, Estimate]":
     from unmask.images.progress import bar
 
     with bar(f"measuring {metric}") as report:
-        return _plain(reference.measure(metric, pictures, count, report))
+        return reference.measure(metric, pictures, count, report)
 
 
-def _plain(figures: "dict[str, Estimate]") -> "Row":
-    """Figures and their standard errors as plain values; an error that is not known is left out."""
-    row: Row = {}
-    for name, (value, error) in figures.items():
-        row[name] = value
-        if math.isfinite(error):
-            row[f"{name}_error"] = error
-    return row
+def _show(results: Results, figures: list[str]) -> None:
+    """Print the table, how it came about, and what to beware of; draw the plot."""
+    table = results.table(figures)
+    Console(highlight=False, markup=False, width=Console(width=WIDE).measure(table).maximum).print(table)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console.print(f"\n{results.protocol}")
+    if "fid" in figures and results.caution:
+        console.print(f"caution: {results.caution}")
+    console.print(f"also in {results.folder}: results.csv, results.json")
+    try:
+        plot = results.plot(figures)
+    except ImportError:
+        print("no plot, since matplotlib is not installed:  pip install 'unmask[plot]'")
+    else:
+        if plot:
+            print(f"plot: {plot}")

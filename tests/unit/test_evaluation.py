@@ -1,14 +1,16 @@
-"""Results are kept whole, never mixed, and shown with their protocol."""
+"""Figures are kept whole, never mixed, and drawn in order."""
 
 import json
-import sys
+import math
 from dataclasses import replace
 
 import pytest
 
-from unmask.cli.results import Results, _lines, plot
 from unmask.errors import DataError
+from unmask.evaluation import Results, _lines, in_words, samples_folder
+from unmask.metrics.estimate import Estimate
 from unmask.metrics.protocol import Protocol
+from unmask.sampling.config import SamplingConfig
 
 PROTOCOL = Protocol(
     what="samples",
@@ -22,25 +24,50 @@ PROTOCOL = Protocol(
 OPTIONS = {"seed": 0}
 
 
-def row(steps, temperature, **figures):
-    return {"steps": steps, "temperature": temperature, "schedule": "even", "order": "random"} | figures
+def sampling(steps, temperature=1.0):
+    return SamplingConfig(steps=steps, temperature=temperature)
 
 
 @pytest.fixture
 def results(tmp_path):
     results = Results(tmp_path / "out", "a model", PROTOCOL, OPTIONS)
     for steps, fid in ((16, 20.123), (None, 10.0)):
-        results.row(row(steps, 1.0)).update(fid=fid, fid_error=0.61, kid=0.01)
-    results.save()
+        results.add(sampling(steps), {"fid": Estimate(fid, 0.61), "kid": Estimate(0.01, math.nan)})
     return results
 
 
-def test_what_was_saved_is_taken_over(results):
+def test_what_was_added_is_taken_over(results):
+    results.add_real({"code_perplexity": Estimate(7.5, math.nan)})
     again = Results(results.folder, "a model", PROTOCOL, OPTIONS)
     assert again.rows == results.rows
-    assert again.row(row(16, 1.0))["fid"] == 20.123
-    assert "fid" not in again.row(row(16, 0.5))
-    assert len(again.rows) == 3
+    assert again.real == {"code_perplexity": 7.5}
+    assert again.missing(["fid", "prdc", "kid"], sampling(16)) == ["prdc"]
+    assert again.missing(["fid", "kid"], sampling(16, 0.5)) == ["fid", "kid"]
+    assert len(again.rows) == 2  # looking adds nothing
+
+
+def test_a_row_gathers_the_figures_of_its_settings(results):
+    results.add(sampling(16), {"precision": Estimate(0.5, 0.1)})
+    settings = {"steps": 16, "temperature": 1.0, "schedule": "even", "order": "random"}
+    figures = {"fid": 20.123, "fid_error": 0.61, "kid": 0.01, "precision": 0.5, "precision_error": 0.1}
+    assert results.rows[0] == settings | figures
+    assert len(results.rows) == 2
+
+
+def test_pictures_that_no_sampler_has_made_have_a_row_without_settings(tmp_path):
+    results = Results(tmp_path, "a model", PROTOCOL, OPTIONS)
+    assert results.missing(["kid"], None) == ["kid"]
+    results.add(None, {"kid": Estimate(0.01, math.nan)})
+    assert results.rows == [{"kid": 0.01}]
+    assert not results.missing(["kid"], None)
+
+
+def test_samples_are_kept_under_the_name_of_their_setting(tmp_path):
+    assert samples_folder(tmp_path, sampling(None)) == (
+        tmp_path / "samples/even-random-all-steps-temperature-1.0"
+    )
+    other = SamplingConfig(steps=50, temperature=0.9, schedule="cosine", order="halton")
+    assert in_words(other) == "cosine halton 50 steps temperature 0.9"
 
 
 @pytest.mark.parametrize(
@@ -71,25 +98,14 @@ def test_the_json_says_how_figures_came_about(results):
     assert "FID over 100 pictures" in content["caution"]
 
 
-def test_the_table_is_whole_on_any_terminal_and_cautions(results, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "20")
-    results.show(["fid", "kid", "recall"])
-    said = capsys.readouterr().out
-    assert "20.12 ± 0.61" in said
-    assert "0.01" in said
-    assert "–" in said  # recall was not measured
-    assert " all " in said
-    assert "100 samples against 500 pictures of photos (train split)" in said
-    assert "caution: FID over 100 pictures" in said
-    results.show(["kid"])
-    assert "caution" not in capsys.readouterr().out
-
-
 def test_a_sweep_is_plotted_and_a_single_setting_is_not(results, tmp_path):
-    assert plot(results.rows, ["fid", "kid"], tmp_path / "plot.png")
-    assert (tmp_path / "plot.png").stat().st_size > 1000
-    assert not plot(results.rows[:1], ["fid"], tmp_path / "no.png")
-    assert not (tmp_path / "no.png").exists()
+    path = results.plot(["fid", "kid"])
+    assert path == results.folder / "results.png"
+    assert path.stat().st_size > 1000
+    single = Results(tmp_path / "single", "a model", PROTOCOL, OPTIONS)
+    single.add(sampling(16), {"fid": Estimate(20.0, 0.6)})
+    assert single.plot(["fid"]) is None
+    assert not (single.folder / "results.png").exists()
 
 
 def test_settings_are_plotted_from_the_least_to_the_most():
@@ -99,9 +115,3 @@ def test_settings_are_plotted_from_the_least_to_the_most():
         ((_, points),) = _lines(rows, along, [], "fid").items()
         wanted = ["0.0", "0.5", "1.0"] if along == "temperature" else ["16", "50", "all"]
         assert [setting for setting, _, _ in points] == wanted
-
-
-def test_without_matplotlib_there_is_a_sentence_and_no_plot(results, tmp_path, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert not plot(results.rows, ["fid"], tmp_path / "plot.png")
-    assert "matplotlib is not installed:  pip install 'unmask[plot]'" in capsys.readouterr().out

@@ -1,0 +1,162 @@
+"""A folder of samples: numbered pictures of one request, of which only what is missing is drawn.
+
+The request is model, seed and settings. ``samples.json`` holds it, and another one is refused. A picture
+appears whole or not at all, so that a folder goes on where it was stopped, and processes can share the work.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PIL import Image
+
+from unmask.errors import DataError
+from unmask.files import shortage, sweep, write_bytes, write_json
+from unmask.images.pictures import encoded, open_picture
+from unmask.sampling.config import SamplingConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from unmask.images.pixels import PixelSet
+    from unmask.images.progress import Report
+    from unmask.pipeline import Pipeline
+    from unmask.sampling.fill import OnStep
+    from unmask.training.engine import Engine
+
+STAMP = "samples.json"  # what a folder's pictures are
+BATCH = 16
+
+
+@dataclass(frozen=True)
+class SampleFolder:
+    """The pictures of one request: those in the folder, and those that could be."""
+
+    path: Path
+    model: "Pipeline"
+    seed: int = 0
+    settings: SamplingConfig = field(default_factory=SamplingConfig)
+
+    def fill(
+        self,
+        count: int,
+        *,
+        batch: int = BATCH,
+        engine: "Engine | None" = None,
+        report: "Report" = lambda done, total: None,
+        film: "OnStep | None" = None,
+    ) -> None:
+        """Draw what is missing of the first ``count`` pictures; the processes of an ``engine`` share it.
+
+        ``film`` sees the codes after every pass over the first ``batch`` pictures, which are then drawn
+        whether they are there or not.
+        """
+        parts = self._share(count, batch, engine, filmed=film is not None)
+        done, total = 0, sum(map(len, parts))
+        for part in parts:
+            on_step = _watch(self.model.prior.mask_id, done, total, report, None if part.start else film)
+            self._draw(part, batch, on_step)
+            done += len(part)
+        if engine:
+            engine.barrier()
+
+    def picture(self, number: int) -> Image.Image:
+        """A picture that is there."""
+        return open_picture(self._place(number))
+
+    def pixels(self) -> "PixelSet":
+        """All pictures that are there, as the model sees a data set."""
+        return self.model.open(str(self.path))
+
+    def _share(self, count: int, batch: int, engine: "Engine | None", *, filmed: bool) -> list[range]:
+        """The parts that are this process's to draw."""
+        if engine is None:
+            self._open()
+            return self._missing(count, batch, filmed=filmed)
+        if engine.is_first:
+            self._open()
+        engine.barrier()
+        parts = self._missing(count, batch, filmed=filmed)[engine.rank :: engine.world]
+        engine.barrier()  # nobody writes before all have looked
+        return parts
+
+    def _open(self) -> None:
+        """Make sure that all pictures in the folder, there or to come, are of this request."""
+        stamp = self.path / STAMP
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            if all(path.name.startswith((STAMP, f".{STAMP}.")) for path in self.path.iterdir()):
+                write_json(stamp, self._request())
+        except OSError as error:
+            raise DataError(f"{self.path} cannot hold samples: {error.strerror}") from error
+        if not stamp.exists():
+            raise DataError(
+                f"{self.path} holds something else than samples", hint="name another:  --out FOLDER"
+            )
+        self._compare(stamp)
+        sweep(self.path)
+
+    def _request(self) -> dict[str, Any]:
+        """What a picture depends on, beside its number, as it comes back from JSON."""
+        request = {"model": self.model.fingerprint, "seed": self.seed} | asdict(self.settings)
+        return dict(json.loads(json.dumps(request)))
+
+    def _compare(self, stamp: Path) -> None:
+        """Refuse to mix pictures of different requests."""
+        hint = "name another folder:  --out FOLDER"
+        try:
+            there = dict(json.loads(stamp.read_bytes()))
+        except (ValueError, TypeError) as error:
+            raise DataError(f"{stamp} is damaged: {error}", hint=hint) from None
+        wanted = self._request().items()
+        changed = [f"{key} {there.get(key)}, not {value}" for key, value in wanted if there.get(key) != value]
+        if changed:
+            message = f"{self.path} holds samples of another request: {'; '.join(changed)}"
+            raise DataError(message, hint=hint)
+
+    def _missing(self, count: int, batch: int, *, filmed: bool) -> list[range]:
+        """The numbers to draw, in parts that always go together: rounding may depend on the company."""
+        names = {path.name for path in self.path.iterdir()}
+        parts = [range(start, min(start + batch, count)) for start in range(0, count, batch)]
+        return [
+            part
+            for part in parts
+            if any(self._place(number).name not in names for number in part) or (filmed and part.start == 0)
+        ]
+
+    def _draw(self, part: range, batch: int, on_step: "OnStep") -> None:
+        """Draw a part and write what is not there yet."""
+        pictures = self.model.sample(
+            len(part),
+            first=part.start,
+            seed=self.seed,
+            batch=batch,
+            on_step=on_step,
+            **asdict(self.settings),
+        )
+        for number, picture in zip(part, pictures, strict=True):
+            path = self._place(number)
+            if not path.exists():
+                write_picture(path, picture)
+
+    def _place(self, number: int) -> Path:
+        return self.path / f"{number:06d}.png"
+
+
+def write_picture(path: Path, picture: Image.Image, kind: str = "PNG", **options: Any) -> None:
+    """Write a picture as a file of some kind, whole or not at all; options are those of Pillow."""
+    data = encoded(picture, kind, **options)
+    try:
+        write_bytes(path, data)
+    except OSError as error:
+        raise DataError(shortage(path, len(data), error)) from error
+
+
+def _watch(mask_id: int, done: int, total: int, report: "Report", film: "OnStep | None") -> "OnStep":
+    def on_step(codes: "Tensor") -> None:
+        report(done + (codes != mask_id).double().mean().item() * len(codes), total)
+        if film is not None:
+            film(codes)
+
+    return on_step

@@ -1,0 +1,54 @@
+"""What an evaluation prints is whole, and says what to beware of."""
+
+import sys
+
+import pytest
+
+from unmask.cli.evaluate import _show
+from unmask.evaluation import Results
+from unmask.metrics.estimate import Estimate
+from unmask.metrics.protocol import Protocol
+from unmask.sampling.config import SamplingConfig
+
+PROTOCOL = Protocol(
+    what="samples",
+    pictures=100,
+    reference="photos",
+    split="train",
+    reference_pictures=500,
+    size_px=64,
+    features="inception",
+)
+
+
+@pytest.fixture
+def results(tmp_path):
+    results = Results(tmp_path / "out", "a model", PROTOCOL, {})
+    for steps, fid in ((16, 20.123), (None, 10.0)):
+        figures = {"fid": Estimate(fid, 0.61), "kid": Estimate(0.01, float("nan"))}
+        results.add(SamplingConfig(steps=steps), figures)
+    return results
+
+
+def test_the_table_is_whole_on_any_terminal_and_cautions(results, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    _show(results, ["fid", "kid", "recall"])
+    said = capsys.readouterr().out
+    assert "20.12 ± 0.61" in said
+    assert "0.01" in said
+    assert "–" in said  # recall was not measured
+    assert " all " in said
+    assert "100 samples against 500 pictures of photos (train split)" in said
+    assert "caution: FID over 100 pictures" in said
+    assert f"plot: {results.folder / 'results.png'}" in said
+    _show(results, ["kid"])
+    assert "caution" not in capsys.readouterr().out
+
+
+def test_without_matplotlib_there_is_a_sentence_and_no_plot(results, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    _show(results, ["fid"])
+    said = capsys.readouterr().out
+    assert "matplotlib is not installed:  pip install 'unmask[plot]'" in said
+    assert "plot: " not in said
+    assert not (results.folder / "results.png").exists()

@@ -1,0 +1,128 @@
+"""A folder of samples holds one request, and only what is missing is drawn."""
+
+import json
+from threading import Barrier, Thread
+
+import numpy as np
+import pytest
+import torch
+
+from tests.untrained import untrained
+from unmask.errors import DataError
+from unmask.pipeline import Pipeline
+from unmask.samples import SampleFolder
+from unmask.sampling.config import SamplingConfig
+
+SETTINGS = SamplingConfig(steps=2, temperature=(1.0, 0.5))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return Pipeline(untrained(), torch.device("cpu"))
+
+
+@pytest.fixture
+def folder(model, tmp_path):
+    """Five pictures, drawn in parts of two."""
+    folder = SampleFolder(tmp_path / "some/samples", model, 3, SETTINGS)
+    folder.fill(5, batch=2)
+    return folder
+
+
+def times(folder):
+    return {path.name: path.stat().st_mtime_ns for path in folder.path.glob("*.png")}
+
+
+def test_the_pictures_are_those_that_the_model_draws(folder, model):
+    drawn = model.sample(5, seed=3, steps=2, temperature=(1.0, 0.5))
+    for number, picture in enumerate(drawn):
+        assert np.array_equal(np.asarray(folder.picture(number)), np.asarray(picture))
+
+
+def test_the_stamp_is_the_request(folder, model):
+    stamp = json.loads((folder.path / "samples.json").read_text())
+    assert (stamp["model"], stamp["seed"], stamp["steps"]) == (model.fingerprint, 3, 2)
+    assert stamp["temperature"] == [1.0, 0.5]
+
+
+def test_only_what_is_missing_is_drawn(folder):
+    before, reports = times(folder), []
+    (folder.path / "000002.png").unlink()
+    folder.fill(6, batch=2, report=lambda *now: reports.append(now))
+    after = times(folder)
+    changed = [name for name in sorted(after) if after[name] != before.get(name)]
+    assert changed == ["000002.png", "000005.png"]
+    assert reports[-1] == (4, 4)  # whole parts: 2 and 3, 4 and 5
+    folder.fill(6, batch=2, report=lambda *now: pytest.fail("nothing is missing"))
+
+
+def test_a_film_is_of_the_first_part_alone_whether_it_is_missing_or_not(folder, model):
+    before, film = times(folder), []
+    folder.fill(6, batch=2, film=lambda codes: film.append(codes.clone()))
+    assert len(film) <= 2  # as many as there are steps: nothing of numbers 4 and 5
+    for number, picture in enumerate(model.preview(film[-1])):
+        assert np.array_equal(np.asarray(picture), np.asarray(folder.picture(number)))
+    after = times(folder)
+    assert [name for name in sorted(after) if after[name] != before.get(name)] == ["000005.png"]
+
+
+def test_the_pictures_are_a_data_set(folder):
+    pixels = folder.pixels()
+    assert pixels.names == [f"{number:06d}.png" for number in range(5)]
+    assert np.array_equal(pixels.read([4])[0], np.asarray(folder.picture(4)))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"seed": 4}, "holds samples of another request: seed 3, not 4"),
+        ({"settings": SamplingConfig(steps=3, temperature=(1.0, 0.5))}, r"request: steps 2, not 3\n"),
+    ],
+)
+def test_another_request_is_refused(folder, change, sentence):
+    request = {"seed": 3, "settings": SETTINGS} | change
+    before = times(folder)
+    with pytest.raises(DataError, match=sentence):
+        SampleFolder(folder.path, folder.model, **request).fill(9)
+    assert times(folder) == before
+
+
+def test_a_folder_of_something_else_is_left_alone(model, tmp_path):
+    (tmp_path / "holiday.png").touch()
+    with pytest.raises(DataError, match="holds something else than samples"):
+        SampleFolder(tmp_path, model).fill(1)
+    assert [path.name for path in tmp_path.iterdir()] == ["holiday.png"]
+
+
+def test_what_a_kill_leaves_is_swept(folder):
+    (folder.path / ".000005.png.partial-7").touch()
+    folder.fill(5)
+    assert not list(folder.path.glob(".*"))
+
+
+class Process:
+    """One of two processes, as far as sharing goes."""
+
+    world = 2
+
+    def __init__(self, rank, barrier):
+        self.rank, self.is_first, self.barrier = rank, rank == 0, barrier.wait
+
+
+def test_processes_share_what_is_missing(folder, model, tmp_path):
+    both, barrier, totals = SampleFolder(tmp_path / "both", model, 3, SETTINGS), Barrier(2, timeout=60), {}
+
+    def work(rank):
+        def report(done, total):
+            totals[rank] = total
+
+        both.fill(5, batch=2, engine=Process(rank, barrier), report=report)
+
+    threads = [Thread(target=work, args=(rank,)) for rank in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert totals == {0: 3, 1: 2}  # pictures 0, 1 and 4; pictures 2 and 3
+    for path in folder.path.iterdir():
+        assert (both.path / path.name).read_bytes() == path.read_bytes()
