@@ -15,10 +15,14 @@ unmask weights get lpips-alex
 train codec "$out/codec" emoji --preset emoji
 # Half the size; the prior then learns the codes of the very codec that is shipped.
 unmask export "$out/codec/best" --to half --out "$out/codec-half"
+prior=("$out/codec-half" emoji --preset emoji)
+train prior "$out/prior-start" "${prior[@]}" --loop.steps 3200 --optim.cooldown 1000
 # The set is small, and the training bound ran ahead of the held-out one: on with pictures that are also moved.
-train prior "$out/prior-start" "$out/codec-half" emoji --preset emoji --loop.steps 3200 --optim.cooldown 1000
-train prior "$out/prior" "$out/codec-half" emoji --preset emoji --init "$out/prior-start/best" --images.shift 2 \
-    --optim.warmup 200 --loop.steps 4200 --optim.cooldown 1800
+prior+=(--images.shift 2 --optim.warmup 200 --loop.steps 4200 --optim.cooldown 1800)
+train prior "$out/prior-moved" "${prior[@]}" --init "$out/prior-start/best"
+# The same once more. The last validation is a fine one: its curve is what --schedule optimal plans with.
+train prior "$out/prior" "${prior[@]}" --init "$out/prior-moved/best" \
+    --diffusion.validation-draws 64 --loop.validate-every 4200
 unmask export "$out/prior/best" --to half --out "$out/model"
 
 unmask sample "$out/model" --count 64 --temperature 0.9 --out "$out/samples" --grid "$out/samples.png"
