@@ -138,19 +138,10 @@ class SampleFolder:
         for number, picture in zip(part, pictures, strict=True):
             path = self._place(number)
             if not path.exists():
-                write_picture(path, picture)
+                _write(path, encoded(picture))
 
     def _place(self, number: int) -> Path:
         return self.path / f"{number:06d}.png"
-
-
-def write_picture(path: Path, picture: Image.Image, kind: str = "PNG", **options: Any) -> None:
-    """Write a picture as a file of some kind, whole or not at all; options are those of Pillow."""
-    data = encoded(picture, kind, **options)
-    try:
-        write_bytes(path, data)
-    except OSError as error:
-        raise DataError(shortage(path, len(data), error)) from error
 
 
 def _watch(mask_id: int, done: int, total: int, report: "Report", film: "OnStep | None") -> "OnStep":
@@ -160,3 +151,10 @@ def _watch(mask_id: int, done: int, total: int, report: "Report", film: "OnStep 
             film(codes)
 
     return on_step
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        write_bytes(path, data)
+    except OSError as error:
+        raise DataError(shortage(path, len(data), error)) from error

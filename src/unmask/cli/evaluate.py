@@ -4,19 +4,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import tyro
 from rich.console import Console
 
+from unmask.cli.arguments import AnyModel, BackendOption, Data, DeviceOption
 from unmask.cli.loading import load_model
 from unmask.errors import ConfigError, DataError
 from unmask.evaluation import Results, in_words, samples_folder
-from unmask.graphs.config import Backend
 from unmask.metrics.config import FIGURES, Metric
 from unmask.samples import SampleFolder
 from unmask.sampling.config import SamplingConfig
-from unmask.training.config import Device
 
 if TYPE_CHECKING:
     from unmask.images.pixels import PixelSet
@@ -51,10 +50,8 @@ What the figures mean, and when they compare: docs/evaluation.md."""
 class Arguments:
     """Arguments of the command."""
 
-    model: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="MODEL")]
-    """A model, such as runs/prior/best."""
-    data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")]
-    """Real pictures: a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji'."""
+    model: AnyModel
+    data: Data
     what: Literal["samples", "reconstructions", "held-out"] = "samples"
     """Pictures to compare with the real ones. held-out: real ones themselves, with those of the training."""
     metrics: str = "fid,kid,prdc"
@@ -80,10 +77,8 @@ class Arguments:
     """Folder for samples, table and plot."""
     batch: int = 16
     """Pictures drawn at a time."""
-    device: Device = "auto"
-    """Where to compute. auto: a GPU if there is one."""
-    backend: Backend = "torch"
-    """What computes the prior. onnx, onnx-int8: onnxruntime on the CPU (docs/models.md)."""
+    device: DeviceOption = "auto"
+    backend: BackendOption = "torch"
 
     def check(self) -> list[Metric]:
         """The metrics asked for; refuse what could not be done, before anything is computed."""

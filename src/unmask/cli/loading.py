@@ -1,6 +1,5 @@
 """A model for a command, with a word on what takes long."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -11,7 +10,7 @@ if TYPE_CHECKING:
     from unmask.pipeline import Pipeline
 
 
-def load_model(model: str | Path, device: str = "auto", backend: Backend = "torch") -> "Pipeline":
+def load_model(model: str, device: str = "auto", backend: Backend = "torch") -> "Pipeline":
     """The model; a graph that an ONNX back-end lacks is made meanwhile, once."""
     from unmask.pipeline import load
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 from PIL import Image
 
+from unmask.cli.arguments import BackendOption, DeviceOption, Model
 from unmask.cli.loading import load_model
-from unmask.errors import ConfigError, DataError
-from unmask.graphs.config import Backend
-from unmask.samples import SampleFolder, write_picture
+from unmask.cli.pictures import check_out, write_file, write_pictures
+from unmask.errors import ConfigError
+from unmask.images.pictures import encoded
+from unmask.samples import SampleFolder
 from unmask.sampling.config import SamplingConfig
-from unmask.training.config import Device, EngineConfig
+from unmask.training.config import EngineConfig
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -40,8 +42,7 @@ FRAMES, FRAME_MS, LAST_FRAME_MS = 32, 120, 2000
 class Arguments:
     """Arguments of the command."""
 
-    model: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="MODEL")]
-    """A model with a prior, such as runs/prior/best."""
+    model: Model
     count: int = 16
     """Pictures to have in the folder."""
     seed: int = 0
@@ -54,21 +55,18 @@ class Arguments:
     """A file for an animation of how the first 16 appear."""
     batch: int = 16
     """Pictures drawn at a time."""
-    device: Device = "auto"
-    """Where to compute. auto: a GPU if there is one."""
-    backend: Backend = "torch"
-    """What computes the prior. onnx, onnx-int8: onnxruntime on the CPU (docs/models.md)."""
+    device: DeviceOption = "auto"
+    backend: BackendOption = "torch"
     sampling: Annotated[SamplingConfig, tyro.conf.arg(name="")] = field(default_factory=SamplingConfig)
 
     def check(self) -> None:
         """Refuse what could not be done, before anything is computed."""
         if min(self.count, self.batch) < 1:
             raise ConfigError(f"{self.count} pictures, {self.batch} at a time: 1 of each is the least")
-        for path, suffix in ((self.grid, ".png"), (self.gif, ".gif")):
-            if path and path.suffix.lower() != suffix:
-                raise ConfigError(f"{path} does not end in {suffix}")
-            if path and not path.absolute().parent.is_dir():
-                raise DataError(f"there is no folder {path.parent}", hint=f"mkdir -p {path.parent}")
+        if self.grid:
+            check_out(self.grid, option="--grid")
+        if self.gif:
+            check_out(self.gif, ".gif", option="--gif")
 
 
 def main(argv: list[str]) -> None:
@@ -98,14 +96,15 @@ def _write_sheet(path: Path, folder: SampleFolder, count: int) -> None:
     from unmask.images.transforms import grid
 
     pictures = [folder.picture(number) for number in range(count)]
-    write_picture(path, grid(pictures, _columns(count)))
+    write_pictures([grid(pictures, _columns(count))], path)
     print(f"sheet: {path}")
 
 
 def _write_animation(path: Path, model: "Pipeline", film: "list[Tensor]") -> None:
     frames = _frames(model, film)
     times = [FRAME_MS] * (len(frames) - 1) + [LAST_FRAME_MS]
-    write_picture(path, frames[0], "GIF", save_all=True, append_images=frames[1:], duration=times, loop=0)
+    moving = {"save_all": True, "append_images": frames[1:], "duration": times, "loop": 0}
+    write_file(path, encoded(frames[0], "GIF", **moving))
     print(f"animation: {path}")
 
 

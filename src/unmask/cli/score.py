@@ -5,15 +5,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import tyro
 from PIL import Image, ImageOps
 
+from unmask.cli.arguments import Data, DeviceOption, Model
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, write_pictures, write_rows
-from unmask.errors import ConfigError, DataError
-from unmask.training.config import Device
+from unmask.errors import ConfigError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -40,10 +40,8 @@ SHOWN = 8  # pictures of a map
 class Arguments:
     """Arguments of the command."""
 
-    model: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="MODEL")]
-    """A model with a prior, such as runs/prior/best."""
-    data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")]
-    """Pictures: a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji'."""
+    model: Model
+    data: Data
     split: Literal["validation", "train", "all"] = "validation"
     """Which of them."""
     draws: int = 16
@@ -63,18 +61,16 @@ class Arguments:
     """A file for the bits of each picture."""
     map: Path | None = None
     """A file for a picture of where the bits are, a PNG."""
-    device: Device = "auto"
-    """Where to compute. auto: a GPU if there is one."""
+    device: DeviceOption = "auto"
 
     def check(self) -> None:
         """Refuse what could not be done, before anything is computed."""
         if min(self.draws, self.fit_steps) < 1:
             raise ConfigError("--draws and --fit-steps must be at least 1")
-        for path in (self.csv, self.map):
-            if path and not path.absolute().parent.is_dir():
-                raise DataError(f"there is no folder {path.parent}", hint=f"mkdir -p {path.parent}")
+        if self.csv:
+            check_out(self.csv, None, option="--csv")
         if self.map:
-            check_out(self.map)
+            check_out(self.map, option="--map")
 
 
 def main(argv: list[str]) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from unmask.devices import Device as Device
+from unmask.devices import Device
 from unmask.errors import ConfigError
 from unmask.ranges import require_at_least
 

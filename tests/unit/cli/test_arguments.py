@@ -17,11 +17,7 @@ SHARED = {
     "backend": {arguments.BackendOption},
 }
 MODULES = {name: import_module(module) for name, (module, _) in COMMANDS.items()}
-WITH_ARGUMENTS = [
-    name
-    for name, module in MODULES.items()
-    if hasattr(module, "Arguments") and name not in ("sample", "evaluate", "score")
-]
+WITH_ARGUMENTS = [name for name, module in MODULES.items() if hasattr(module, "Arguments")]
 
 
 @pytest.mark.parametrize("name", WITH_ARGUMENTS)
