@@ -9,7 +9,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "unmask"
 RANKS = [
-    {"errors", "files", "memory", "rng", "rows", "tensors"},
+    {"errors", "files", "memory", "progress", "rng", "rows", "tensors"},
     {"bundle", "devices", "foreign", "ranges"},
     {"images", "codec", "prior", "diffusion", "weights", "hub", "cards"},
     {"codes", "sampling", "likelihood", "metrics", "graphs", "runs"},
@@ -52,6 +52,23 @@ def test_a_module_imports_only_what_stands_to_its_left(path):
     # config composes what presets name: the one pair within a rank with an order of its own
     wrong -= {"config"} if own == "presets" else set()
     assert not wrong, f"{own} must not import {sorted(wrong)}"
+
+
+def test_the_map_shows_every_file_of_the_parts_that_it_opens():
+    lines = (SOURCE.parents[1] / "docs/architecture.md").read_text().split("```")[1].splitlines()[2:]
+    shown, part = {}, "."
+    for line in lines:
+        words = line.strip("│├└─ ").split()
+        if not line.startswith("│   "):
+            part = words[0].strip("/") if words[0].endswith("/") else "."
+        shown.setdefault(part, set()).update(word for word in words if word.endswith(".py"))
+    for part, names in shown.items():
+        files = {path.name for path in (SOURCE / part).glob("*.py")} - {
+            "__init__.py",
+            "__main__.py",
+            "config.py",
+        }
+        assert not names or names - {"config.py"} == files, part
 
 
 def test_samplers_know_no_network():

@@ -82,9 +82,12 @@ class Pipeline(Editor):
         images = merge(ImagesConfig(), training.get("images", {}))
         return replace(images, size=self.image_size, fast_decode=False)
 
-    def open(self, data: str, split: Split | None = None) -> PixelSet:
-        """A data set as the model sees it: all of it, or one side of the split that it was trained with."""
-        images = self._images
+    def open(self, data: str, split: Split | None = None, *, keep: bool = True) -> PixelSet:
+        """A data set as the model sees it: all of it, or one side of the split that it was trained with.
+
+        What is decoded is kept on disk as in the training, unless it is not to be.
+        """
+        images = self._images if keep else replace(self._images, cache="off")
         if split is None:
             return open_pixels(open_source(data), replace(images, validation=0)).split("train")
         return open_pixels(open_source(data), images).split(split)

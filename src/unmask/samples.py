@@ -14,13 +14,13 @@ from PIL import Image
 from unmask.errors import DataError
 from unmask.files import shortage, sweep, write_bytes, write_json
 from unmask.images.pictures import encoded, open_picture
+from unmask.progress import Report, silent
 from unmask.sampling.config import SamplingConfig
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from unmask.images.pixels import PixelSet
-    from unmask.images.progress import Report
     from unmask.pipeline import Pipeline
     from unmask.sampling.fill import OnStep
     from unmask.training.engine import Engine
@@ -44,7 +44,7 @@ class SampleFolder:
         *,
         batch: int = BATCH,
         engine: "Engine | None" = None,
-        report: "Report" = lambda done, total: None,
+        report: Report = silent,
         film: "OnStep | None" = None,
     ) -> None:
         """Draw what is missing of the first ``count`` pictures; the processes of an ``engine`` share it.
@@ -67,7 +67,7 @@ class SampleFolder:
 
     def pixels(self) -> "PixelSet":
         """All pictures that are there, as the model sees a data set."""
-        return self.model.open(str(self.path))
+        return self.model.open(str(self.path), keep=False)
 
     def _share(self, count: int, batch: int, engine: "Engine | None", *, filmed: bool) -> list[range]:
         """The parts that are this process's to draw."""
@@ -144,7 +144,7 @@ class SampleFolder:
         return self.path / f"{number:06d}.png"
 
 
-def _watch(mask_id: int, done: int, total: int, report: "Report", film: "OnStep | None") -> "OnStep":
+def _watch(mask_id: int, done: int, total: int, report: Report, film: "OnStep | None") -> "OnStep":
     def on_step(codes: "Tensor") -> None:
         report(done + (codes != mask_id).double().mean().item() * len(codes), total)
         if film is not None:

@@ -24,11 +24,11 @@ from unmask.files import cache_folder, shortage, write_bytes
 from unmask.images.base import combined_hash
 from unmask.images.batches import Batches
 from unmask.images.pixels import PixelSet
-from unmask.images.progress import Report
 from unmask.images.transforms import to_levels, to_tensor
 from unmask.likelihood import code_costs
 from unmask.memory import kept_memory
 from unmask.prior.transformer import Transformer
+from unmask.progress import Report, silent
 from unmask.rng import generator, initialise
 
 BATCH = 16
@@ -119,7 +119,7 @@ def bits_per_dimension(
     bits_per_code: Sequence[float],
     *,
     bits: int = 8,
-    report: Report = lambda done, total: None,
+    report: Report = silent,
 ) -> DimensionBits:
     """What pictures of so many bits a channel cost, given what the prior needs for the codes of each."""
     device = next(codec.parameters()).device
@@ -139,7 +139,7 @@ def scale_head(
     pixels: PixelSet,
     *,
     steps: int = FIT_STEPS,
-    report: Report = lambda done, total: None,
+    report: Report = silent,
 ) -> ScaleHead:
     """The head for a codec, fitted on these pictures once and remembered in the cache folder."""
     if not len(pixels):
@@ -156,9 +156,7 @@ def scale_head(
     return head
 
 
-def fit_scale(
-    codec: Autoencoder, pixels: PixelSet, *, steps: int, report: Report = lambda done, total: None
-) -> ScaleHead:
+def fit_scale(codec: Autoencoder, pixels: PixelSet, *, steps: int, report: Report = silent) -> ScaleHead:
     """A head that makes the pictures likely; the codec is not touched."""
     head, batches = _new_head(codec), Batches(pixels, batch=FIT_BATCH, seed=0, flip=False)
     device = next(codec.parameters()).device

@@ -62,6 +62,14 @@ def test_a_command_that_does_not_exist_is_answered_with_what_was_meant(typed, an
     assert refused.stderr.endswith(f"\n  {answer}")
 
 
+def test_what_one_process_does_is_refused_under_torchrun(monkeypatch):
+    """Eight copies would write the same files."""
+    monkeypatch.setenv("WORLD_SIZE", "8")
+    refused = unmask("evaluate", "emoji", "emoji")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("error: evaluate is work for one process\n  without torchrun:  unmask")
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_an_option_that_does_not_exist_is_refused_without_a_traceback(name):
     refused = unmask(*name.split(), "--quux")

@@ -41,7 +41,7 @@ def main(argv: list[str]) -> None:
     arguments = tyro.cli(Arguments, args=argv, prog="unmask canvas", description=HELP)
     size = parse_size(arguments.size)
     check_out(arguments.out)
-    from unmask.images.progress import bar
+    from unmask.progress import bar
 
     model = load_model(arguments.model, arguments.device, arguments.backend)
     with bar("drawing") as report:

@@ -16,11 +16,11 @@ from unmask.errors import DataError
 from unmask.images.base import Source
 from unmask.images.config import ImagesConfig
 from unmask.images.pixels import nothing_usable
-from unmask.images.progress import bar
 from unmask.images.sources import open_source
 from unmask.images.splits import split
 from unmask.images.survey import Survey, survey
 from unmask.images.transforms import grid
+from unmask.progress import bar
 
 HELP = """Look at a set of pictures: counts, sizes, formats, what cannot be used and why, and a contact sheet.
 

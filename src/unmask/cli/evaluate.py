@@ -174,9 +174,9 @@ def _protocol(model: "Pipeline", real: "PixelSet", count: int, arguments: Argume
 
 
 def _reference(model: "Pipeline", real: "PixelSet", arguments: Arguments) -> "Reference":
-    from unmask.images.progress import bar
     from unmask.metrics.compare import Reference
     from unmask.metrics.features import inception_features
+    from unmask.progress import bar
 
     with bar(f"looking at {arguments.data}") as report:
         return Reference(
@@ -193,8 +193,8 @@ def _pictures(
     model: "Pipeline", config: SamplingConfig | None, real: "PixelSet", arguments: Arguments
 ) -> "PixelSet":
     """The pictures of one setting: samples from their folder, or reconstructions."""
-    from unmask.images.progress import bar
     from unmask.metrics.compare import reconstructed
+    from unmask.progress import bar
 
     if config is None:
         return reconstructed(model.codec, model.fingerprint, real)
@@ -207,7 +207,7 @@ def _pictures(
 def _measured(
     reference: "Reference", metric: Metric, pictures: "PixelSet", count: int
 ) -> "dict[str, Estimate]":
-    from unmask.images.progress import bar
+    from unmask.progress import bar
 
     with bar(f"measuring {metric}") as report:
         return reference.measure(metric, pictures, count, report)

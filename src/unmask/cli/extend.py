@@ -49,7 +49,7 @@ def main(argv: list[str]) -> None:
     arguments = tyro.cli(Arguments, args=argv, prog="unmask extend", description=HELP)
     check_out(arguments.out)
     image = open_picture(arguments.image)
-    from unmask.images.progress import bar
+    from unmask.progress import bar
 
     model = load_model(arguments.model, arguments.device, arguments.backend)
     with bar("drawing") as report:

@@ -53,7 +53,7 @@ def main(argv: list[str]) -> None:
     arguments = tyro.cli(Arguments, args=argv, prog="unmask inpaint", description=HELP)
     check_out(arguments.out)
     mask, image = _mask(arguments), open_picture(arguments.image)
-    from unmask.images.progress import bar
+    from unmask.progress import bar
 
     model = load_model(arguments.model, arguments.device, arguments.backend)
     with bar("drawing") as report:

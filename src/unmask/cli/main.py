@@ -33,6 +33,7 @@ COMMANDS = {
     "weights": ("unmask.cli.weights", "third-party weights (Inception, VGG, Alex): list, fetch, verify"),
     "demo": ("unmask.cli.demo", "a tour of everything, on the built-in data"),
 }
+SHARED = ("train codec", "encode", "train prior", "sample")  # what several processes do together
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -67,6 +68,10 @@ def run_command(argv: list[str]) -> None:
     for words in (2, 1):
         name = " ".join(argv[:words])
         if name in COMMANDS:
+            if name not in SHARED and int(os.environ.get("WORLD_SIZE", 1)) > 1:
+                raise UnmaskError(
+                    f"{name} is work for one process", hint=f"without torchrun:  unmask {name} …"
+                )
             module, _ = COMMANDS[name]
             import_module(module).main(argv[words:])
             return

@@ -69,8 +69,8 @@ def main(argv: list[str]) -> None:
     """Find, show and test."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask neighbours", description=HELP)
     arguments.check()
-    from unmask.images.progress import bar
     from unmask.metrics.neighbours import Neighbourhood, memorisation
+    from unmask.progress import bar
 
     model = load_model(arguments.model, arguments.device)
     train, held_out = (model.open(arguments.data, side) for side in ("train", "validation"))
@@ -92,7 +92,7 @@ def main(argv: list[str]) -> None:
 
 
 def _samples(model: "Pipeline", arguments: Arguments) -> list[Image.Image]:
-    from unmask.images.progress import bar
+    from unmask.progress import bar
 
     if arguments.pictures:
         pixels = model.open(arguments.pictures)

@@ -16,7 +16,7 @@ from unmask.images.pictures import encoded
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from unmask.images.progress import Report
+    from unmask.progress import Report
 
 
 def check_out(path: Path, suffix: str | None = ".png", *, option: str = "--out") -> None:

@@ -62,8 +62,8 @@ def main(argv: list[str]) -> None:
     """Reconstruct, show and measure."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask reconstruct", description=HELP)
     arguments.check()
-    from unmask.images.progress import bar
     from unmask.metrics.reconstruction import measure_reconstructions
+    from unmask.progress import bar
 
     model = load_model(arguments.model, arguments.device)
     pixels = _pixels(model, arguments)

@@ -73,7 +73,7 @@ def main(argv: list[str]) -> None:
     """Draw what is missing in the folder, then the sheet and the animation."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask sample", description=HELP)
     arguments.check()
-    from unmask.images.progress import bar
+    from unmask.progress import bar
     from unmask.training.engine import Engine
 
     engine = Engine(EngineConfig(device=arguments.device))
@@ -112,8 +112,8 @@ def _frames(model: "Pipeline", film: "list[Tensor]") -> list[Image.Image]:
     """Moments of the film, evenly spread from nothing known to the end."""
     import torch
 
-    from unmask.images.progress import bar
     from unmask.images.transforms import grid
+    from unmask.progress import bar
 
     film = [torch.full_like(film[0], model.prior.mask_id), *film]
     moments = torch.linspace(0, len(film) - 1, min(FRAMES, len(film))).round().int().tolist()

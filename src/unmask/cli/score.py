@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from unmask.images.pixels import PixelSet
-    from unmask.images.progress import Report
     from unmask.pipeline import Pipeline
+    from unmask.progress import Report
     from unmask.surprise import ScaleHead
 
 HELP = """Score pictures: the bits that the model needs for each code, on average, and for each pixel.
@@ -77,7 +77,7 @@ def main(argv: list[str]) -> None:
     """Score and print the means with their standard errors."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask score", description=HELP)
     arguments.check()
-    from unmask.images.progress import bar
+    from unmask.progress import bar
 
     model = load_model(arguments.model, arguments.device)
     pixels = model.open(arguments.data, None if arguments.split == "all" else arguments.split)
@@ -106,7 +106,7 @@ def _pictures(pixels: "PixelSet", report: "Report") -> Iterator[Image.Image]:
 
 
 def _fitted(model: "Pipeline", arguments: Arguments) -> "ScaleHead":
-    from unmask.images.progress import bar
+    from unmask.progress import bar
     from unmask.surprise import scale_head
 
     pixels = model.open(arguments.fit) if arguments.fit else model.open(arguments.data, "train")
@@ -120,7 +120,7 @@ def _per_dimension(
     model: "Pipeline", head: "ScaleHead", pixels: "PixelSet", bits_per_code: list[float], bits: int
 ) -> dict[str, list[float]]:
     """Print the means; what each picture costs, in columns."""
-    from unmask.images.progress import bar
+    from unmask.progress import bar
     from unmask.surprise import bits_per_dimension
 
     with bar("scoring pixels") as report:

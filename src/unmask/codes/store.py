@@ -24,10 +24,10 @@ from unmask.codec.autoencoder import Autoencoder
 from unmask.errors import DataError
 from unmask.images.config import ImagesConfig
 from unmask.images.pixels import Pixels
-from unmask.images.progress import bar
 from unmask.images.splits import Split
 from unmask.images.transforms import Pixels8, to_tensor
 from unmask.images.views import every_view, num_views
+from unmask.progress import bar
 from unmask.rows import grow_array
 
 FORMAT = 1

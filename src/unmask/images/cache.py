@@ -24,7 +24,7 @@ from unmask.errors import DataError
 from unmask.images.base import Source, combined_hash, content_hash
 from unmask.images.config import ImagesConfig
 from unmask.images.prepare import Prepared, Unusable, prepare_all
-from unmask.images.progress import Report
+from unmask.progress import Report
 from unmask.rows import Rows, grow_array
 
 PIXELS, INDEX = "pixels.npy", "index.jsonl"

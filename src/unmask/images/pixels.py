@@ -13,9 +13,9 @@ from unmask.images.base import SUFFIXES, Source, combined_hash
 from unmask.images.cache import PIXELS, Record, build_cache, cache_key, is_usable, load_cache
 from unmask.images.config import ImagesConfig
 from unmask.images.prepare import Unusable, decoders, prepare
-from unmask.images.progress import Report, bar
 from unmask.images.splits import Split, split
 from unmask.images.transforms import Pixels8
+from unmask.progress import Report, bar
 
 Indices = npt.NDArray[np.int64]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from unmask.images.base import Source
 from unmask.images.config import ImagesConfig
 from unmask.images.prepare import Prepared, Unusable, prepare_all
-from unmask.images.progress import Report
 from unmask.images.transforms import Pixels8
+from unmask.progress import Report
 
 SAMPLE = 256  # pictures to show at most
 

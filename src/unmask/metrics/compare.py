@@ -9,7 +9,6 @@ from torch import Tensor
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.losses import usage
 from unmask.images.pixels import Indices, PixelSet
-from unmask.images.progress import Report
 from unmask.images.transforms import Pixels8, to_pixels, to_tensor
 from unmask.memory import kept_memory
 from unmask.metrics.config import Metric
@@ -19,6 +18,7 @@ from unmask.metrics.features import Extractor, features_of
 from unmask.metrics.fid import Moments, fid, moments_of
 from unmask.metrics.kid import Pairs, kid, pairs_of
 from unmask.metrics.prdc import NEIGHBOURS, Balls, balls_of, prdc
+from unmask.progress import Report, silent
 
 
 class Reference:
@@ -36,7 +36,7 @@ class Reference:
         *,
         k: int = NEIGHBOURS,
         replicates: int = REPLICATES,
-        report: Report = lambda done, total: None,
+        report: Report = silent,
     ) -> None:
         self.pixels = pixels
         self.features = features_of(pixels, extractor, report=report)
@@ -45,7 +45,7 @@ class Reference:
         self._balls_by_count: dict[int, Balls] = {}
 
     def measure(
-        self, metric: Metric, samples: PixelSet, count: int, report: Report = lambda done, total: None
+        self, metric: Metric, samples: PixelSet, count: int, report: Report = silent
     ) -> dict[str, Estimate]:
         """The figures of one metric for the first ``count`` of a set's pictures."""
         fake = features_of(samples, self._extractor, report=report)[:count]

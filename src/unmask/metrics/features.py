@@ -21,10 +21,10 @@ from unmask.codec.perceptual import Perceptual
 from unmask.errors import DataError
 from unmask.images.base import combined_hash
 from unmask.images.pixels import PixelSet
-from unmask.images.progress import Report
 from unmask.images.transforms import Pixels8
 from unmask.memory import kept_memory
 from unmask.metrics.inception import Inception
+from unmask.progress import Report, silent
 from unmask.rows import grow_array
 
 RECIPE = 1  # to be raised when the same pixels and extractor come to give other features
@@ -79,7 +79,7 @@ def pixel_features() -> Extractor:
 
 
 def features_of(
-    pixels: PixelSet, extractor: Extractor, *, batch: int = 32, report: Report = lambda done, total: None
+    pixels: PixelSet, extractor: Extractor, *, batch: int = 32, report: Report = silent
 ) -> Tensor:
     """(n, D) features of all pictures of a set, from the cache folder or put there."""
     folder = files.cache_folder() / f"{combined_hash([RECIPE, pixels.fingerprint, extractor.name])}.features"

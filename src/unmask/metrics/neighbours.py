@@ -13,7 +13,6 @@ from torch import Tensor
 from unmask.errors import DataError
 from unmask.images.pictures import Picture, open_picture
 from unmask.images.pixels import PixelSet
-from unmask.images.progress import Report
 from unmask.images.transforms import Pixels8, square
 from unmask.metrics.config import Space
 from unmask.metrics.distances import nearest
@@ -24,6 +23,7 @@ from unmask.metrics.features import (
     lpips_features,
     pixel_features,
 )
+from unmask.progress import Report, silent
 
 EXTRACTORS: dict[Space, Callable[[torch.device], Extractor]] = {
     "lpips": lpips_features,
@@ -52,7 +52,7 @@ class Neighbourhood:
         by: Space = "lpips",
         *,
         device: torch.device | str = "cpu",
-        report: Report = lambda done, total: None,
+        report: Report = silent,
     ) -> None:
         if not len(pixels):
             raise DataError("there are no pictures to search")
@@ -73,7 +73,7 @@ class Neighbourhood:
         parts = [self._extractor(pixels[i : i + BATCH]) for i in range(0, len(pixels), BATCH)]
         return self._measured(torch.cat(parts), count)
 
-    def distances_of(self, others: PixelSet, report: Report = lambda done, total: None) -> Tensor:
+    def distances_of(self, others: PixelSet, report: Report = silent) -> Tensor:
         """(n,) distances of a set's pictures from the nearest in this one."""
         features = features_of(others, self._extractor, report=report)
         return self._measured(features, 1)[0][:, 0]

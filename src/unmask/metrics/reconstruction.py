@@ -9,11 +9,11 @@ from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.losses import usage
 from unmask.codec.perceptual import Perceptual
 from unmask.images.pixels import PixelSet
-from unmask.images.progress import Report
 from unmask.images.transforms import to_levels, to_tensor
 from unmask.metrics.distortion import WINDOW, psnr, ssim
 from unmask.metrics.fid import Moments, frechet_distance
 from unmask.metrics.inception import WIDTH, Inception
+from unmask.progress import Report, silent
 
 Measure = Callable[[Tensor, Tensor], Tensor]
 """How far pictures are from their copies: two (B, 3, H, W) in [0, 1] to (B,)."""
@@ -29,7 +29,7 @@ def measure_reconstructions(
     inception: Inception | None = None,
     share: tuple[int, int] = (0, 1),
     add_up: Callable[[Tensor], Tensor] = lambda x: x,
-    report: Report = lambda done, total: None,
+    report: Report = silent,
 ) -> dict[str, float]:
     """Means of L1, PSNR, SSIM and, given its network, LPIPS; codebook usage; given Inception, FID.
 

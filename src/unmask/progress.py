@@ -7,7 +7,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 Report = Callable[[float, int], None]
-"""Told how many pictures are done, and of how many."""
+"""Told how much is done, and of how much."""
+
+
+def silent(done: float, total: int) -> None:
+    """A report to nobody."""
 
 
 @contextmanager
