@@ -54,7 +54,7 @@ def score_codes(
     """Score pictures number ``first``, ``first + 1``, … of a set, given their (B, N) codes.
 
     The bound is that of the chain of ``num_steps`` steps, or of its limit with None. A picture takes
-    ``num_draws`` passes; the causal twin takes one, and is exact.
+    ``num_draws`` passes, but at least 3; the causal twin takes one, and is exact.
 
     Two passes whose masks are each other's complement tell what every code costs when half are known. The
     others have mask counts spread over 1..N by ``count_shares``, masks in opposite pairs, and measure how
@@ -105,6 +105,35 @@ def _masks(num_codes: int, num_draws: int, seed: int, picture: int) -> tuple[Ten
     half = torch.rand(num_codes, generator=rng).argsort().argsort() < (num_codes + 1) // 2
     counts = stratified_counts(count_shares(num_codes), 1, num_draws, rng=rng)
     return half, counts[0], antithetic_masks(counts, num_codes, rng=rng)[0]
+
+
+@torch.no_grad()
+def code_nats(prior: Transformer, codes: Tensor, first: int, *, num_pairs: int, seed: int = 0) -> Tensor:
+    """(B, N) nats of each code of pictures number ``first`` and on, over how much of the rest is known.
+
+    A code is revealed when some n of N are still masked, each n as likely as any other. A mask of n codes
+    holds a given one with probability n/N, hence the weights 1/n. Masks come in pairs, each other's
+    complement: every code is seen as often. For an autoregressive prior it is what the code costs after those
+    before it.
+    """
+    if prior.causal:
+        return code_costs(prior, codes, torch.ones_like(codes, dtype=torch.bool)).cpu().double()
+    B, N = codes.shape
+    total, weight = torch.zeros(2, B, N, dtype=torch.float64)
+    for pair in range(num_pairs):
+        masked = torch.stack([_mask(N, seed, first + i, pair) for i in range(B)])
+        for mask in (masked, ~masked):
+            share = mask / mask.sum(1, keepdim=True).clamp(min=1).double()
+            total += share * code_costs(prior, codes, mask.to(codes.device)).cpu().double()
+            weight += share
+    by_code: Tensor = total / weight
+    return by_code
+
+
+def _mask(num_codes: int, seed: int, picture: int, pair: int) -> Tensor:
+    rng = generator(seed, "surprise", picture, pair)
+    count = int(torch.randint(num_codes + 1, (), generator=rng))  # 0 too: its complement is everything
+    return torch.rand(num_codes, generator=rng).argsort().argsort() < count
 
 
 def join(scores: Iterable[Score]) -> Score:

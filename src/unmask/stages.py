@@ -14,6 +14,7 @@ from unmask.codes.store import Codes, encode, is_store, open_codes
 from unmask.config import CodecTraining, PriorTraining, merge, to_json
 from unmask.errors import BundleError, RunError
 from unmask.files import cache_folder
+from unmask.images.base import Source
 from unmask.images.config import ImagesConfig
 from unmask.images.pixels import Pixels, open_pixels
 from unmask.images.sources import BUILTIN_SETS, open_source
@@ -40,10 +41,11 @@ def train_codec(
     """
     engine = Engine(settings.engine)
     _check_out(out, resume, engine)
+    source = open_source(data)
     net = settings.loss.perceptual
     perceptual = None if net == "off" else _loaded(Perceptual(net), f"lpips-{net}")
     inception = Inception() if settings.validation_fid else None
-    pixels = _pixels(data, settings.images, engine)  # after what may be refused: it can take hours
+    pixels = _pixels(source, data, settings.images, engine)  # after what may be refused: it can take hours
     task = CodecTask(
         settings.codec,
         settings.loss,
@@ -122,7 +124,7 @@ def encode_data(
 ) -> Codes:
     """Codes of ``data`` by the model's codec, in ``out`` or remembered in the cache folder."""
     images = replace(images, size=model.about["image_size"])
-    pixels = _pixels(data, images, engine)
+    pixels = _pixels(open_source(data), data, images, engine)
     fingerprint = model.codec.fingerprint
     if out is None:
         pictures = f"{pixels.split('train').fingerprint}-{pixels.split('validation').fingerprint}"
@@ -183,9 +185,9 @@ def _codes(settings: PriorTraining, model: Bundle, data: str, engine: Engine) ->
     return encode_data(model, data, settings.images, engine)
 
 
-def _pixels(data: str, images: ImagesConfig, engine: Engine) -> Pixels:
+def _pixels(source: Source, data: str, images: ImagesConfig, engine: Engine) -> Pixels:
     with engine.first_goes_first():
-        pixels = open_pixels(open_source(data), images)
+        pixels = open_pixels(source, images)
     if pixels.unusable and engine.is_first:
         first = pixels.unusable[0]
         _say(

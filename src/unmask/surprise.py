@@ -1,4 +1,4 @@
-"""What a picture costs in bits, pixel by pixel and code by code.
+"""What a picture costs in bits, pixel by pixel.
 
 A picture x with codes z has −log p(x) ≤ −log p(x | z) − log p(z): the codes are the prior's business, and
 pixels follow a Gaussian round what the decoder makes of the codes, whose spread a small head learns while the
@@ -25,9 +25,7 @@ from unmask.images.base import combined_hash
 from unmask.images.batches import Batches
 from unmask.images.pixels import PixelSet
 from unmask.images.transforms import to_levels, to_tensor
-from unmask.likelihood import code_costs
 from unmask.memory import kept_memory
-from unmask.prior.transformer import Transformer
 from unmask.progress import Report, silent
 from unmask.rng import generator, initialise
 
@@ -175,34 +173,6 @@ def fit_scale(codec: Autoencoder, pixels: PixelSet, *, steps: int, report: Repor
         optimizer.step()
         report(step + 1, steps)
     return head.requires_grad_(False)
-
-
-@torch.no_grad()
-def code_nats(prior: Transformer, codes: Tensor, first: int, *, num_draws: int, seed: int = 0) -> Tensor:
-    """(B, N) nats of each code of pictures number ``first`` and on, over how much of the rest is known.
-
-    A code is revealed when some n of N are still masked, each n as likely as any other. A mask of n codes
-    holds a given one with probability n/N, hence the weights 1/n. For an autoregressive prior it is what the
-    code costs after those before it.
-    """
-    if prior.causal:
-        return code_costs(prior, codes, torch.ones_like(codes, dtype=torch.bool)).cpu().double()
-    B, N = codes.shape
-    total, weight = torch.zeros(2, B, N, dtype=torch.float64)
-    for draw in range(max(1, num_draws // 2)):
-        masked = torch.stack([_mask(N, seed, first + i, draw) for i in range(B)])
-        for mask in (masked, ~masked):  # with both, every code is seen as often
-            share = mask / mask.sum(1, keepdim=True).clamp(min=1).double()
-            total += share * code_costs(prior, codes, mask.to(codes.device)).cpu().double()
-            weight += share
-    by_code: Tensor = total / weight
-    return by_code
-
-
-def _mask(num_codes: int, seed: int, picture: int, draw: int) -> Tensor:
-    rng = generator(seed, "surprise", picture, draw)
-    count = int(torch.randint(num_codes + 1, (), generator=rng))  # 0 too: its complement is everything
-    return torch.rand(num_codes, generator=rng).argsort().argsort() < count
 
 
 def _keep(head: ScaleHead, path: Path) -> None:

@@ -11,13 +11,13 @@ from tests.untrained import SMALL_CODEC
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.losses import usage
 from unmask.images.pixels import PixelSet
-from unmask.likelihood import score_codes
+from unmask.likelihood import code_nats, score_codes
 from unmask.metrics.fid import Moments
 from unmask.metrics.reconstruction import measure_reconstructions
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
-from unmask.surprise import ScaleHead, code_nats, pixel_nats
+from unmask.surprise import ScaleHead, pixel_nats
 
 
 class Elsewhere(Tensor):
@@ -72,7 +72,7 @@ def test_this_test_can_fail(codes):
 
 def test_codes_are_scored(prior, codes):
     assert score_codes(prior, codes, 0, num_draws=4, num_steps=None).nats.dtype == torch.float64
-    assert code_nats(prior, codes, 0, num_draws=4).dtype == torch.float64
+    assert code_nats(prior, codes, 0, num_pairs=2).dtype == torch.float64
 
 
 def test_pixels_are_scored(codec, rng):

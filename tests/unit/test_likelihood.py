@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from unmask.diffusion.process import bound_from_curve
-from unmask.likelihood import code_costs, cost_curve, join, score_codes
+from unmask.likelihood import bits_per_code, code_costs, code_nats, cost_curve, join, score_codes
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
@@ -90,3 +90,32 @@ def test_the_curve_is_the_enumerated_mean_cost_by_share_masked(codes):
     curve = cost_curve(score_codes(prior, codes, 0, num_draws=400, num_steps=None), N)
     assert curve["ratio"] == pytest.approx([n / N for n in range(1, N + 1)])
     assert curve["nats"] == pytest.approx(exact, rel=2e-3)
+
+
+@pytest.mark.parametrize("kind", ["absorbing", "autoregressive"])
+def test_codes_cost_in_the_mean_what_the_picture_costs(rng, kind):
+    prior = Transformer(PriorConfig(kind=kind, width=16, depth=2, heads=2), 8, (3, 3), generator(4))
+    codes = torch.randint(8, (40, 9), generator=rng)
+    by_code = code_nats(prior, codes, 0, num_pairs=100)
+    mean, _ = bits_per_code(score_codes(prior, codes, 0, num_draws=200, num_steps=None), 9)
+    assert by_code.mean().item() / math.log(2) == pytest.approx(mean, rel=0.01)
+    assert by_code.std() > 0.05
+    torch.testing.assert_close(code_nats(prior, codes[5:7], 5, num_pairs=100), by_code[5:7])
+
+
+class Counter:
+    """A prior that is the surer of code 0 the more codes it knows."""
+
+    causal, mask_id = False, 8
+
+    def __call__(self, codes, where, rng=None):
+        known = (codes != self.mask_id).sum(1, keepdim=True).expand_as(codes)[where]
+        return torch.nn.functional.pad(known[:, None].float(), (0, 7))
+
+
+def test_a_code_costs_the_mean_over_how_many_are_masked():
+    by_code = code_nats(Counter(), torch.zeros(4, 9, dtype=torch.int64), 0, num_pairs=300)
+    wanted = sum(math.log1p(7 * math.exp(masked - 9)) for masked in range(1, 10)) / 9
+    assert by_code.mean().item() == pytest.approx(wanted, rel=0.04)
+    unweighted = sum(n * math.log1p(7 * math.exp(n - 9)) for n in range(1, 10)) / 45
+    assert unweighted > 1.2 * wanted  # what masks drawn evenly by size would give

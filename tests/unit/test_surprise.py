@@ -13,14 +13,10 @@ from unmask.codec.config import CodecConfig, QuantizerConfig
 from unmask.errors import DataError
 from unmask.images.pixels import PixelSet
 from unmask.images.transforms import to_tensor
-from unmask.likelihood import bits_per_code, score_codes
-from unmask.prior.config import PriorConfig
-from unmask.prior.transformer import Transformer
 from unmask.rng import generator
 from unmask.surprise import (
     DimensionBits,
     bits_per_dimension,
-    code_nats,
     decoded,
     fit_scale,
     level_nats,
@@ -184,32 +180,3 @@ def test_no_pictures_to_fit_on_are_refused_in_a_sentence(codec):
     nothing = PixelSet([], np.arange(0), lambda rows: np.zeros((0, 8, 8, 3), np.uint8), [])
     with pytest.raises(DataError, match="no pictures to fit"):
         scale_head(codec, "a codec", nothing)
-
-
-@pytest.mark.parametrize("kind", ["absorbing", "autoregressive"])
-def test_codes_cost_in_the_mean_what_the_picture_costs(rng, kind):
-    prior = Transformer(PriorConfig(kind=kind, width=16, depth=2, heads=2), 8, (3, 3), generator(4))
-    codes = torch.randint(8, (40, 9), generator=rng)
-    by_code = code_nats(prior, codes, 0, num_draws=200)
-    mean, _ = bits_per_code(score_codes(prior, codes, 0, num_draws=200, num_steps=None), 9)
-    assert by_code.mean().item() / math.log(2) == pytest.approx(mean, rel=0.01)
-    assert by_code.std() > 0.05
-    torch.testing.assert_close(code_nats(prior, codes[5:7], 5, num_draws=200), by_code[5:7])
-
-
-class Counter:
-    """A prior that is the surer of code 0 the more codes it knows."""
-
-    causal, mask_id = False, 8
-
-    def __call__(self, codes, where, rng=None):
-        known = (codes != self.mask_id).sum(1, keepdim=True).expand_as(codes)[where]
-        return torch.nn.functional.pad(known[:, None].float(), (0, 7))
-
-
-def test_a_code_costs_the_mean_over_how_many_are_masked():
-    by_code = code_nats(Counter(), torch.zeros(4, 9, dtype=torch.int64), 0, num_draws=600)
-    wanted = sum(math.log1p(7 * math.exp(masked - 9)) for masked in range(1, 10)) / 9
-    assert by_code.mean().item() == pytest.approx(wanted, rel=0.04)
-    unweighted = sum(n * math.log1p(7 * math.exp(n - 9)) for n in range(1, 10)) / 45
-    assert unweighted > 1.2 * wanted  # what masks drawn evenly by size would give
