@@ -25,8 +25,8 @@ mkdir -p "$out"
         "$model" "$data" "$count" "$model" "$data"
     printf 'What the figures mean, and when they compare: [evaluation](evaluation.md).\n'
     printf '\n## Likelihood of held-out pictures\n'
-    run score "$model" "$data" --draws 64 --pixels
-    run score "$model" "$data" --draws 64 --pixels --bits 5
+    run score "$model" "$data" --pixels
+    run score "$model" "$data" --pixels --bits 5
     printf '\n## Reconstructions of held-out pictures\n'
     run reconstruct "$model" "$data" --out "$out/reconstructions.png"
     run evaluate "$model" "$data" --what reconstructions --out "$out/reconstructions"
@@ -34,12 +34,10 @@ mkdir -p "$out"
     run evaluate "$model" "$data" --what held-out --out "$out/held-out"
     printf '\n## Samples by temperature\n'
     run evaluate "$model" "$data" --count "$count" --metrics fid,kid,prdc,diversity \
-        --steps 16 --schedule optimal --temperature 0.7,0.9,1.1 --out "$out/temperature"
+        --steps 12 --schedule optimal --temperature 0.7,0.9,1.1 --out "$out/temperature"
     printf '\n## Samples by steps\n'
-    run evaluate "$model" "$data" --count 500 --metrics fid,kid,prdc \
-        --steps 8,16,64 --schedule optimal --temperature 0.9 --out "$out/steps"
-    printf '\n## Nearest training pictures\n'
-    run neighbours "$model" "$data" --samples 64 --steps 50 --temperature 0.9 --out "$out/neighbours.png"
+    run evaluate "$model" "$data" --count 200 --metrics fid,kid,prdc \
+        --steps 8,12,24 --schedule optimal --temperature 0.9 --out "$out/steps"
 } > "$out/results.md"
 mv "$out/results.md" "$page"
 echo "$page"
