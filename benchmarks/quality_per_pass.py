@@ -9,6 +9,7 @@ another one, of fresh masks of the held-out pictures.
 import math
 import sys
 
+import numpy as np
 import torch
 from einops import rearrange
 from torch import Tensor
@@ -22,7 +23,7 @@ from unmask.pipeline import load
 
 MODEL, DATA = "emoji", "emoji"
 PASSES = (8, 16, 32, 64, 128, 256)
-DRAWS, FRESH, BATCH = 32, 1, 32
+DRAWS, FRESH, BATCH = 64, 1, 32
 
 
 def main() -> None:
@@ -37,7 +38,8 @@ def main() -> None:
         scores.append(score_codes(model.prior, codes, first, num_draws=DRAWS, num_steps=None, seed=FRESH))
         print(f"{rows.stop} of {len(pixels)} pictures", file=sys.stderr)
     score = join(scores)
-    fresh = costs_by_count(cost_curve(score, N), N)
+    curve = cost_curve(score, N)
+    fresh = torch.from_numpy(np.interp(np.arange(1, N + 1) / N, curve["ratio"], curve["nats"]))
     planned = costs_by_count(model.about["curve"], N)
     config = {"model": MODEL, "fingerprint": model.fingerprint, "pictures": len(pixels), "draws": DRAWS}
     for passes in PASSES:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
+from numpy.polynomial import Polynomial
 from torch import Tensor
 
 from unmask.diffusion.order import ORDERS
@@ -18,6 +19,7 @@ from unmask.rng import generator
 Curve = Mapping[str, Sequence[float]]
 """h(r): ``nats``, the mean cost of a masked code, at each ``ratio`` of codes masked."""
 TRIFLE = 1e-3  # nats
+SMOOTH_DEGREE = 6
 
 
 def make_plan(
@@ -105,14 +107,28 @@ def optimal_counts(costs: Tensor, num_steps: int) -> Tensor:
 
 
 def costs_by_count(curve: Curve, num_positions: int) -> Tensor:
-    """(N,) values h(1), …, h(N) between the points of a curve, which is made to rise first.
+    """(N,) values h(1), …, h(N) between the points of a measured curve, smoothed and made to rise.
 
-    Where it falls it was measured with noise, since a code costs no less for knowing less, and noise is not
-    worth planning for. A trifle of a slope makes the evenest of plans that cost alike the cheapest.
+    Noise is not worth planning for. Where the smoothed curve still falls it is levelled, since a code costs
+    no less for knowing less. A trifle of a slope makes the evenest of plans that cost alike the cheapest;
+    digits that another machine may compute otherwise are cut off, so that all plan alike.
     """
     ratios = np.arange(1, num_positions + 1) / num_positions
-    costs = np.interp(ratios, curve["ratio"], rising(curve["nats"]))
+    costs = np.interp(ratios, curve["ratio"], rising(smoothed(curve))).round(6)
     return torch.from_numpy(costs + TRIFLE * ratios)
+
+
+def smoothed(curve: Curve) -> list[float]:
+    """The nats of a curve's points on a polynomial over their numbers: points lie close where it is steep.
+
+    Every point is the mean of as many draws, hence of codes in proportion to its ratio, which is its weight.
+    """
+    number = np.arange(len(curve["nats"]))
+    degree = min(SMOOTH_DEGREE, len(number) - 1)
+    values: list[float] = Polynomial.fit(number, curve["nats"], degree, w=np.sqrt(curve["ratio"]))(
+        number
+    ).tolist()
+    return values
 
 
 def rising(values: Sequence[float]) -> list[float]:
