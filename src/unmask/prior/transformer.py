@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from unmask.prior.attention import Attention, rotary_angles
 from unmask.prior.config import PriorConfig
+from unmask.prior.few_rows import for_few_rows
 from unmask.rng import initialise
 
 
@@ -111,7 +112,7 @@ class Transformer(nn.Module):
 
     def begin(self, batch: int) -> Callable[[Tensor | None], Tensor]:
         """``extend`` for ``batch`` new sequences, remembering the keys and values of all codes so far."""
-        return partial(self.extend, cache=Cache(batch, self.num_positions))
+        return partial(for_few_rows(self).extend, cache=Cache(batch, self.num_positions))
 
     def extend(self, codes: Tensor | None, cache: Cache) -> Tensor:
         """(B, K) logits of the next code, after one more (B,) code of each sequence; the first takes none."""
