@@ -28,7 +28,7 @@ class FewRows(nn.Module):
         """(…, in) to (…, out)."""
         rows = x.reshape(-1, x.shape[-1]).expand(len(self.blocks), -1, -1)
         y = torch.baddbmm(self.bias, rows, self.blocks)
-        return rearrange(y, "n rows block -> rows (n block)").view(*x.shape[:-1], -1)
+        return y.transpose(0, 1).reshape(*x.shape[:-1], -1)  # (rows, n · block)
 
 
 def for_few_rows(network: Module) -> Module:

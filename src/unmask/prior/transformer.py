@@ -112,7 +112,8 @@ class Transformer(nn.Module):
 
     def begin(self, batch: int) -> Callable[[Tensor | None], Tensor]:
         """``extend`` for ``batch`` new sequences, remembering the keys and values of all codes so far."""
-        return partial(for_few_rows(self).extend, cache=Cache(batch, self.num_positions))
+        network = for_few_rows(self) if batch > 1 else self  # one row is fast as it is
+        return partial(network.extend, cache=Cache(batch, self.num_positions))
 
     def extend(self, codes: Tensor | None, cache: Cache) -> Tensor:
         """(B, K) logits of the next code, after one more (B,) code of each sequence; the first takes none."""

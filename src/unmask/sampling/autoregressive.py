@@ -27,7 +27,6 @@ class Continuer(Protocol):
         """A function from the last (B,) codes, None at first, to the (B, K) logits of the next."""
 
 
-@torch.no_grad()
 def autoregress(
     prior: Continuer,
     images: range,
@@ -52,6 +51,7 @@ def autoregress(
     return codes
 
 
+@torch.inference_mode()
 def _continue(
     prior: Continuer,
     images: range,
