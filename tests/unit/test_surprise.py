@@ -8,8 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.untrained import SMALL_CODEC
 from unmask.codec.autoencoder import Autoencoder
-from unmask.codec.config import CodecConfig, QuantizerConfig
 from unmask.errors import DataError
 from unmask.images.pixels import PixelSet
 from unmask.images.transforms import to_tensor
@@ -24,21 +24,11 @@ from unmask.surprise import (
     scale_head,
 )
 
-CODEC = CodecConfig(
-    width=4,
-    multipliers=(2, 4),
-    blocks=1,
-    attention=(),
-    code_width=4,
-    groups=4,
-    quantizer=QuantizerConfig(codebook_size=8),
-)
-
 
 @pytest.fixture(scope="module")
 def codec():
     """One that decodes everything to grey, and whose features still tell what it has seen."""
-    codec = Autoencoder(CODEC, generator(0)).eval().requires_grad_(False)
+    codec = Autoencoder(SMALL_CODEC, generator(0)).eval().requires_grad_(False)
     codec.decoder[-1].weight.zero_()
     codec.decoder[-1].bias.fill_(0.5)
     return codec
@@ -116,7 +106,7 @@ def test_the_bound_covers_a_known_mixture_picture_by_picture(rng, bits):
 @pytest.mark.parametrize("size_px", [16, 80])
 def test_pixels_are_expected_where_the_decoder_puts_them(rng, size_px):
     """Also those of a codec trained on larger grids than the tiles of a canvas."""
-    codec = Autoencoder(CODEC, generator(1)).eval()
+    codec = Autoencoder(SMALL_CODEC, generator(1)).eval()
     images = torch.rand(1, 3, size_px, size_px, generator=rng)
     _, mean = decoded(codec, images)
     torch.testing.assert_close(mean, 255 * codec.decode(codec.encode(images)))

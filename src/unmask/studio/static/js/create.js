@@ -1,7 +1,7 @@
 // Create: new pictures, which appear code by code.
 
 import { find } from "./api.js";
-import { button, el, select } from "./dom.js";
+import { button, el, invitation, select } from "./dom.js";
 import { Fields } from "./fields.js";
 import { showRecipe } from "./recipe.js";
 import { Runner } from "./runner.js";
@@ -141,16 +141,10 @@ export class Create {
     const squares = [...Array(36).keys()].map((i) =>
       el("i", { "--i": (i * 17) % 23, "--tint": tints[(i * 7) % 6] }),
     );
-    return el(
-      "div",
-      { className: "empty" },
+    return invitation(
+      "Nothing drawn yet",
+      `The model begins with a grid of ${this.model.grid.join("×")} masked codes and reveals them a few at a time. Press the button and watch.`,
       el("div", { className: "mosaic", "aria-hidden": "true" }, squares),
-      el("h2", {}, "Nothing drawn yet"),
-      el(
-        "p",
-        {},
-        `The model begins with a grid of ${this.model.grid.join("×")} masked codes and reveals them a few at a time. Press the button and watch.`,
-      ),
     );
   }
 }

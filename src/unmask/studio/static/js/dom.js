@@ -40,6 +40,10 @@ export function button(label, { kind = "plain", symbol, bare = false, ...propert
 
 export const select = (selector, root = document) => root.querySelector(selector);
 
+/** What stands where nothing is yet: a title and what to do, below a picture if there is one. */
+export const invitation = (title, words, picture = null) =>
+  el("div", { className: "empty" }, picture, el("h2", {}, title), el("p", {}, words));
+
 const notices = select("#notices");
 
 /** A sentence that passes by; errors stay until they are read. */

@@ -1,6 +1,6 @@
 // Edit: what is painted over is drawn anew.
 
-import { button, el, select } from "./dom.js";
+import { button, el, invitation, select } from "./dom.js";
 import { Easel } from "./easel.js";
 import { Fields, segments } from "./fields.js";
 import { address, blank, fetchPicture, sources } from "./pictures.js";
@@ -104,11 +104,9 @@ export class Edit {
 
   showEmpty() {
     this.work.replaceChildren(
-      el(
-        "div",
-        { className: "empty" },
-        el("h2", {}, "Begin with a picture"),
-        el("p", {}, "Open one, drop it here, paste it, or take a sample of the model's own."),
+      invitation(
+        "Begin with a picture",
+        "Open one, drop it here, paste it, or take a sample of the model's own.",
       ),
     );
     this.runner.go.disabled = true;

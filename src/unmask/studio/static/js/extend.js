@@ -1,6 +1,6 @@
 // Extend: what could lie beyond the edges of a picture, or on a canvas with nothing on it.
 
-import { button, el, select } from "./dom.js";
+import { button, el, invitation, select } from "./dom.js";
 import { Fields } from "./fields.js";
 import { Frame } from "./frame.js";
 import { address, blank, fetchPicture, sources } from "./pictures.js";
@@ -123,11 +123,9 @@ export class Extend {
 
   showEmpty() {
     this.work.replaceChildren(
-      el(
-        "div",
-        { className: "empty" },
-        el("h2", {}, "Begin with a picture, or with nothing"),
-        el("p", {}, "Open one, drop it here, paste it, take a sample, or start with an empty canvas."),
+      invitation(
+        "Begin with a picture, or with nothing",
+        "Open one, drop it here, paste it, take a sample, or start with an empty canvas.",
       ),
     );
     this.runner.go.disabled = true;

@@ -1,6 +1,6 @@
 // Inspect: what the model makes of a picture.
 
-import { button, el, select } from "./dom.js";
+import { button, el, invitation, select } from "./dom.js";
 import { address, encode, fetchPicture, sources } from "./pictures.js";
 import { showRecipe } from "./recipe.js";
 import { Runner } from "./runner.js";
@@ -23,11 +23,9 @@ export class Inspect {
     sources(this.root, model, (canvas) => this.take(canvas));
     this.runner = new Runner(select(".run", this.root), { key: "inspect.job" });
     this.stage.append(
-      el(
-        "div",
-        { className: "empty" },
-        el("h2", {}, "Begin with a picture"),
-        el("p", {}, "Open one, drop it here, paste it, or take a sample. The model looks at its middle."),
+      invitation(
+        "Begin with a picture",
+        "Open one, drop it here, paste it, or take a sample. The model looks at its middle.",
       ),
     );
     this.restore();
