@@ -6,6 +6,8 @@ from pathlib import Path
 import tyro
 
 from unmask.cli.arguments import Codec, Data, DeviceOption
+from unmask.cli.settings import images_of
+from unmask.config import merge
 from unmask.images.config import ImagesConfig
 from unmask.training.config import EngineConfig
 
@@ -26,13 +28,15 @@ class Arguments:
     out: Path
     """Folder of the codes, best named with .codes at its end."""
     images: ImagesConfig = field(default_factory=ImagesConfig)
-    """The size is always the codec's own; mirrored and moved pictures are encoded too."""
+    """As for the codec, unless said otherwise; the size is always its own. Mirrored and moved pictures are
+    encoded too."""
     device: DeviceOption = "auto"
 
 
 def main(argv: list[str]) -> None:
     """Encode and say what came of it."""
-    arguments = tyro.cli(Arguments, args=argv, prog="unmask encode", description=HELP)
+    arguments = _parse(argv, ImagesConfig())
+    arguments = _parse(argv, merge(ImagesConfig(), images_of(arguments.codec)))  # only now is it known which
     from unmask.models import open_model
     from unmask.stages import encode_data
     from unmask.training.engine import Engine
@@ -44,3 +48,8 @@ def main(argv: list[str]) -> None:
     views = f", each in {num_views} views (mirrored, moved)" if num_views > 1 else ""
     print(f"{stamp.num_train} pictures for training{views}, {stamp.num_validation} held out")
     print(f"{rows}×{columns} codes each, of {stamp.codebook_size}, in {arguments.out}")
+
+
+def _parse(argv: list[str], images: ImagesConfig) -> Arguments:
+    default = Arguments(codec=tyro.MISSING, data=tyro.MISSING, out=tyro.MISSING, images=images)
+    return tyro.cli(Arguments, args=argv, default=default, prog="unmask encode", description=HELP)

@@ -1,7 +1,7 @@
 """Where the settings of a training come from: a preset or a run, then a file, then the command line."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -12,6 +12,7 @@ from unmask.config import merge, read_changes, to_json
 from unmask.errors import BundleError, ConfigError, RunError
 
 T = TypeVar("T")
+SHARED_IMAGES = ("background", "flip", "validation", "min_side", "fast_decode")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +40,13 @@ class Start(Generic[T]):
     """The configuration of the run to resume; empty for a new one."""
 
 
-def starting_point(argv: list[str], preset: Callable[[str], T], stage: str) -> Start[T]:
-    """A preset, what a model or a run to start from brings along, and the changes of a ``--config`` file."""
+def starting_point(
+    argv: list[str], preset: Callable[[str], T], stage: str, images: Mapping[str, Any] | None = None
+) -> Start[T]:
+    """A preset, what a model or a run to start from brings along, and the changes of a ``--config`` file.
+
+    ``images`` are put over the preset's.
+    """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--preset")
     parser.add_argument("--config", type=Path)
@@ -51,7 +57,8 @@ def starting_point(argv: list[str], preset: Callable[[str], T], stage: str) -> S
         option = "--preset" if given.preset else "--init"
         raise ConfigError(f"a run that goes on keeps its own settings and weights; {option} is for new ones")
     run = _run_config(given.resume, stage) if given.resume else {}
-    settings = merge(preset(given.preset or Origin.preset), run.get("settings", {}))
+    settings = merge(preset(given.preset or Origin.preset), {"images": images} if images else {})
+    settings = merge(settings, run.get("settings", {}))
     if given.init:
         settings = merge(settings, _network_settings(given.init, stage))
     if given.config:
@@ -84,6 +91,18 @@ def _network_settings(model: str, stage: str) -> dict[str, Any]:
         }
     quantizer = config["quantizer"] | {"kmeans_batches": 0}  # its codebook is there already
     return {"codec": config | {"quantizer": quantizer}, "images": {"size": bundle.about["image_size"]}}
+
+
+def images_of(codec: str) -> dict[str, Any]:
+    """How a codec saw its pictures and which of them it held out; its prior had better do the same.
+
+    The size is the codec's in any case. Moved pictures are each stage's own matter, and an imported codec
+    does not say how it was trained.
+    """
+    from unmask.models import open_model
+
+    images = open_model(codec).about.get("codec_training", {}).get("images", {})
+    return {name: images[name] for name in SHARED_IMAGES if name in images}
 
 
 def print_settings(settings: object) -> None:

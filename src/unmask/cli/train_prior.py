@@ -7,7 +7,7 @@ from typing import Annotated
 import tyro
 
 from unmask.cli.arguments import Codec, DataOrCodes
-from unmask.cli.settings import Origin, print_settings, starting_point
+from unmask.cli.settings import Origin, Start, images_of, print_settings, starting_point
 from unmask.config import PriorTraining
 from unmask.presets import PRIOR, prior_preset
 
@@ -21,6 +21,7 @@ HELP = f"""Learn how codes go together (stage 2): absorbing diffusion, or its au
 Start from a model instead of random weights, with the preset of its size and a lower learning rate:
   unmask train prior MODEL photos/ --init MODEL --preset churches --optim.lr 2e-5 --optim.warmup 500
 
+Pictures are held out, mirrored and set on a background as for the codec, unless --images.* says otherwise.
 Presets: {", ".join(PRIOR)}. RUN/best is a whole model, codec and prior, ready to sample."""
 
 
@@ -38,12 +39,10 @@ class Arguments(Origin):
 def main(argv: list[str]) -> None:
     """Parse the settings and train."""
     start = starting_point(argv, prior_preset, "prior")
-    default = Arguments(
-        codec=start.run.get("codec", tyro.MISSING),
-        data=start.run.get("data", tyro.MISSING),
-        settings=start.settings,
-    )
-    arguments = tyro.cli(Arguments, args=argv, default=default, prog="unmask train prior", description=HELP)
+    arguments = _parse(argv, start)
+    if not start.run:  # only now is it known which codec
+        start = starting_point(argv, prior_preset, "prior", images_of(arguments.codec))
+        arguments = _parse(argv, start)
     if arguments.print_config:
         print_settings(arguments.settings)
         return
@@ -52,3 +51,12 @@ def main(argv: list[str]) -> None:
     out, resume = arguments.resume or arguments.out, arguments.resume is not None
     init = start.run.get("init") if resume else arguments.init
     train_prior(arguments.settings, arguments.codec, arguments.data, out, resume=resume, init=init)
+
+
+def _parse(argv: list[str], start: Start[PriorTraining]) -> Arguments:
+    default = Arguments(
+        codec=start.run.get("codec", tyro.MISSING),
+        data=start.run.get("data", tyro.MISSING),
+        settings=start.settings,
+    )
+    return tyro.cli(Arguments, args=argv, default=default, prog="unmask train prior", description=HELP)

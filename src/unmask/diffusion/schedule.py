@@ -151,8 +151,8 @@ def _counts(schedule: str, num_positions: int, num_steps: int, curve: Curve | No
         return shaped_counts(SHAPES[schedule], num_positions, num_steps)
     if not curve:
         raise ConfigError(
-            "this model has no curve of costs to find the optimal schedule with: nothing was held out when "
-            "it was trained",
+            "this model has no curve of costs to find the optimal schedule with: it was imported, or nothing "
+            "was held out when it was trained",
             hint="take another:  --schedule cosine",
         )
     return optimal_counts(costs_by_count(curve, num_positions), num_steps)

@@ -1,0 +1,54 @@
+"""A prior sees pictures as its codec did, unless told otherwise."""
+
+from dataclasses import replace
+
+import pytest
+import yaml
+
+from tests.untrained import untrained
+from unmask import bundle
+from unmask.cli import encode, train_prior
+from unmask.codes.store import open_codes
+from unmask.config import CodecTraining, to_json
+from unmask.images.config import ImagesConfig
+
+
+@pytest.fixture
+def codec(tmp_path):
+    """One that held out three pictures of ten, mirrored none, and moved some."""
+    images = ImagesConfig(size=16, validation=0.3, flip=False, background="black", shift=2, workers=1)
+    about = {"image_size": 16, "codec_training": to_json(CodecTraining(images=images))}
+    folder = tmp_path / "codec"
+    bundle.save(replace(untrained(), prior=None, about=about), folder)
+    return folder
+
+
+def settled(capsys, *words):
+    train_prior.main([*map(str, words), "--print-config"])
+    return yaml.safe_load(capsys.readouterr().out)["images"]
+
+
+def test_a_prior_takes_over_what_its_codec_held_out(codec, capsys):
+    images = settled(capsys, codec, "emoji", "--preset", "tiny")
+    assert (images["validation"], images["flip"], images["background"]) == (0.3, False, "black")
+    assert (images["shift"], images["workers"]) == (0, 0)
+
+
+def test_the_file_and_the_command_line_have_the_last_word(codec, capsys, tmp_path):
+    changes = tmp_path / "mine.yaml"
+    changes.write_text("images: {validation: 0.2, background: red}")
+    images = settled(
+        capsys, codec, "emoji", "--config", changes, "--images.background", "blue", "--images.flip"
+    )
+    assert (images["validation"], images["flip"], images["background"]) == (0.2, True, "blue")
+
+
+def test_an_imported_codec_says_nothing_and_the_preset_holds(tmp_path, capsys):
+    bundle.save(untrained(), tmp_path / "model")
+    assert settled(capsys, tmp_path / "model", "emoji")["validation"] == ImagesConfig.validation
+
+
+def test_codes_are_made_the_same_way(codec, tmp_path):
+    encode.main([str(codec), "emoji", "--out", str(tmp_path / "emoji.codes"), "--device", "cpu"])
+    images = open_codes(tmp_path / "emoji.codes", bundle.load(codec).codec.fingerprint).stamp.images
+    assert (images["validation"], images["flip"]) == (0.3, False)
