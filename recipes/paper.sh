@@ -50,7 +50,7 @@ train prior "$out/prior" "$out/codec/best" "$out/$name.codes" --preset "$name" "
 
 # The paper's figures: bits per code, FID at temperatures 1 and 0.9 in 256 steps, at 1 in 50, PRDC, neighbours.
 # Samples are drawn first, on all GPUs, into the folders in which the sweep looks for them.
-unmask score "$out/prior/best" "$data" --csv "$out/bits.csv"
+unmask score "$out/prior/best" "$data" --steps 256 --csv "$out/bits.csv"
 unmask evaluate "$out/prior/best" "$data" --what reconstructions --out "$out/evaluation-codec"
 for temperature in 0.9 1.0; do
     for steps in all 50; do

@@ -13,7 +13,6 @@ from typing import get_args
 import pytest
 import tyro
 
-from unmask.cli.evaluate import Arguments as EvaluateArguments
 from unmask.cli.evaluate import _sweep
 from unmask.cli.main import COMMANDS, run_command
 from unmask.cli.weights import Name
@@ -217,7 +216,9 @@ def test_the_paper_s_samples_are_drawn_where_its_sweep_looks_for_them(typed, par
 def test_the_page_on_evaluation_draws_samples_where_its_sweep_looks_for_them(parse):
     text = (ROOT / "docs/evaluation.md").read_text()
     (drawn,) = (parse(words) for words in shown_commands(text) if words[0] == "sample")
-    assert drawn.out == samples_folder(EvaluateArguments.out, drawn.sampling)
+    (sweep,) = (parse(words) for words in shown_commands(text) if words[0] == "evaluate" and "50000" in words)
+    assert [drawn.out] == [samples_folder(sweep.out, config) for config in _sweep(sweep)]
+    assert (drawn.count, drawn.seed, drawn.batch) == (sweep.count, sweep.seed, sweep.batch)
 
 
 def test_every_experiment_changes_what_its_name_says(typed, parse):

@@ -9,6 +9,7 @@ import yaml
 from unmask.bundle import Bundle, Part
 
 PICTURE = "samples.png"  # beside the card
+DATA_OF = {"codec": "data", "prior": "prior_data"}
 USE = """```
 pip install "unmask[hub]"
 ```
@@ -58,8 +59,11 @@ def _describe(model: Bundle) -> str:
             f"An {model.prior.config['kind']} prior over these codes, a Transformer of "
             f"{model.prior.config['depth']} layers ({_parameters(model.prior)})."
         )
-    if "data" in model.about:
-        sentences.append(f"Trained on `{Path(model.about['data']).name}`.")
+    data = {what: Path(model.about[key]).name for what, key in DATA_OF.items() if key in model.about}
+    if len(set(data.values())) == 1:
+        sentences.append(f"Trained on `{next(iter(data.values()))}`.")
+    else:
+        sentences += [f"The {what} was trained on `{name}`." for what, name in data.items()]
     if "imported" in model.about:
         files = " and ".join(f"`{file}`" for file in model.about["imported"]["files"])
         sentences.append(f"Imported from {files}.")

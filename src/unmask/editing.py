@@ -110,7 +110,7 @@ class Editor(Model):
 
     def patch(self, image: Picture, mask: Picture | Box, seam: int | None = None) -> Patch:
         """What ``inpaint`` looks at of a picture: its grid is that of the codes which ``on_step`` sees."""
-        picture = open_picture(image)
+        picture = open_picture(image, self.images.background)
         self._check_size(picture.size)
         factor, selected = self.codec.config.factor, selection(mask, picture.size)
         seam = factor // 2 if seam is None else seam
@@ -162,7 +162,7 @@ class Editor(Model):
                 f"{left}, {top}, {right}, {bottom} pixels left, above, right and below extend nothing",
                 hint="say how many on which side, such as 128 on the right",
             )
-        picture = open_picture(image)
+        picture = open_picture(image, self.images.background)
         self._check_size((left + picture.width + right, top + picture.height + bottom))
         return frame(picture, margins, self.codec.config.factor)
 

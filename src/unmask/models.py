@@ -1,5 +1,6 @@
 """Models by name or folder, and networks from their parts: what is at rest comes alive."""
 
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -17,6 +18,7 @@ from unmask.config import merge
 from unmask.errors import BundleError
 from unmask.graphs.config import Backend
 from unmask.graphs.denoiser import make_denoiser
+from unmask.images.config import ImagesConfig
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 from unmask.sampling.fill import Denoiser
@@ -112,6 +114,16 @@ class Model:
     def image_size(self) -> int:
         """Edge in pixels of the pictures that the model was trained on."""
         return int(self.about["image_size"])
+
+    @property
+    def images(self) -> ImagesConfig:
+        """How the pictures of the last training were prepared, and how many of them were held out.
+
+        But decoded in full: what is measured does not depend on how a training saved time.
+        """
+        training = self.about.get("prior_training") or self.about.get("codec_training") or {}
+        images = merge(ImagesConfig(), training.get("images", {}))
+        return replace(images, size=self.image_size, fast_decode=False)
 
     @property
     def _tile(self) -> int:

@@ -29,12 +29,10 @@ from einops import rearrange
 from PIL import Image
 from torch import Tensor
 
-from unmask.config import merge
 from unmask.devices import require_device
 from unmask.editing import BATCH, Editor
 from unmask.errors import ConfigError, DataError
 from unmask.graphs.config import Backend
-from unmask.images.config import ImagesConfig
 from unmask.images.pictures import Picture, open_picture
 from unmask.images.pixels import PixelSet, open_pixels
 from unmask.images.sources import open_source
@@ -72,24 +70,18 @@ def load(model: str | Path, device: str = "auto", backend: Backend = "torch") ->
 class Pipeline(Editor):
     """A codec and, where it has one, a prior. Pictures go in and come out as PIL images."""
 
-    @property
-    def _images(self) -> ImagesConfig:
-        """How the pictures of the last training were prepared, and how many of them were held out.
-
-        But decoded in full: what is measured does not depend on how a training saved time.
-        """
-        training = self.about.get("prior_training") or self.about.get("codec_training") or {}
-        images = merge(ImagesConfig(), training.get("images", {}))
-        return replace(images, size=self.image_size, fast_decode=False)
-
     def open(self, data: str, split: Split | None = None, *, keep: bool = True) -> PixelSet:
         """A data set as the model sees it: all of it, or one side of the split that it was trained with.
 
-        What is decoded is kept on disk as in the training, unless it is not to be.
+        What is decoded is kept on disk as in the training, unless it is not to be. Of a whole set no picture
+        of the model's own size is too small, whatever the training left out.
         """
-        images = self._images if keep else replace(self._images, cache="off")
+        images = self.images if keep else replace(self.images, cache="off")
         if split is None:
-            return open_pixels(open_source(data), replace(images, validation=0)).split("train")
+            min_side = min(images.min_side, self.image_size)
+            return open_pixels(open_source(data), replace(images, validation=0, min_side=min_side)).split(
+                "train"
+            )
         return open_pixels(open_source(data), images).split(split)
 
     @torch.no_grad()
@@ -203,5 +195,6 @@ class Pipeline(Editor):
         """(B, 3, S, S) images of a few pictures at a time."""
         remaining = iter(pictures)
         while batch := list(islice(remaining, BATCH)):
-            squares = [np.asarray(square(open_picture(picture), self.image_size)) for picture in batch]
+            opened = (open_picture(picture, self.images.background) for picture in batch)
+            squares = [np.asarray(square(picture, self.image_size)) for picture in opened]
             yield to_tensor(np.stack(squares)).to(self.device)

@@ -3,7 +3,7 @@
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rich.console import Console
 from torch import nn
@@ -103,8 +103,8 @@ def train_prior(
         codes,
         codec=model.codec,
         decode=codec_from(model.codec).to(engine.device).decode,
-        about=model.about
-        | {"prior_training": to_json(settings)}
+        about=_about_codec(model)
+        | {"prior_data": codes.stamp.data, "prior_training": to_json(settings)}
         | ({"prior_started_from": init} if init else {}),
     )
     if init and _is_fresh(out, resume):
@@ -133,6 +133,15 @@ def encode_data(
     codec = codec_from(model.codec).to(engine.device)
     with engine.first_goes_first(), kept_memory():
         return encode(codec, fingerprint, pixels, data, images, out)
+
+
+def _about_codec(model: Bundle) -> dict[str, Any]:
+    """What is known of a model but for the prior that it may have, which is not the one to be trained."""
+    return {
+        name: value
+        for name, value in model.about.items()
+        if name != "curve" and not name.startswith("prior_")
+    }
 
 
 def _loaded(module: M, name: str) -> M:

@@ -15,7 +15,9 @@ def test_a_folder_for_the_hub_is_a_model_with_a_card(shell, model, tmp_path):
     assert "hf upload ann/discs discs" in shell("export", model, "--to", "hub", *words, "--out", "discs")
     names = {path.name for path in (tmp_path / "discs").iterdir()}
     assert names == {"README.md", "samples.png", "unmask.json", "codec.safetensors", "prior.safetensors"}
-    assert unmask.load(tmp_path / "discs", "cpu").fingerprint == unmask.load(model, "cpu").fingerprint
+    published = unmask.load(tmp_path / "discs", "cpu")
+    assert published.fingerprint == unmask.load(model, "cpu").fingerprint
+    assert published.about["licence"] == "cc0-1.0"
 
 
 def test_a_halved_model_is_half_the_size_and_halved_again_the_same(shell, model, tmp_path):

@@ -46,6 +46,12 @@ def test_it_says_sizes_data_and_figures_but_no_folders_of_its_maker():
     assert "![" not in body
 
 
+def test_a_prior_on_other_pictures_than_its_codec_says_so():
+    about = ABOUT | {"prior_data": "/home/ann/owls"}
+    _, body = parts(write_card(Bundle(CODEC, PRIOR, about), "ann/owls", "cc0-1.0", picture=False))
+    assert "The codec was trained on `birds`. The prior was trained on `owls`." in body
+
+
 def test_a_codec_alone_does_not_promise_samples():
     header, body = parts(
         write_card(Bundle(CODEC, None, {"image_size": 64}), "ann/birds", "mit", picture=False)

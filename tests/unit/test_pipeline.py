@@ -45,6 +45,19 @@ def test_what_was_held_out_in_training_stays_held_out(tmp_path, share):
     assert model.open(str(tmp_path), "train").names == trained_with.split("train").names
 
 
+def test_transparency_shows_the_background_of_the_training():
+    model = untrained(16)
+    clear, black, white = (
+        Image.new("RGBA", (16, 16)),
+        Image.new("RGB", (16, 16)),
+        Image.new("RGB", (16, 16), "white"),
+    )
+    assert model.reconstruct([clear]) == model.reconstruct([white])
+    model.about["codec_training"] = {"images": {"background": "black"}}
+    assert model.reconstruct([clear]) == model.reconstruct([black])
+    assert model.reconstruct([clear]) != model.reconstruct([white])
+
+
 @torch.no_grad()
 @pytest.mark.parametrize(("size_px", "tile"), [(80, 40), (16, 32)])
 def test_a_canvas_is_decoded_in_tiles_no_smaller_than_the_pictures_of_the_training(size_px, tile, rng):

@@ -72,6 +72,12 @@ def test_the_pictures_are_a_data_set(folder):
     assert np.array_equal(pixels.read([4])[0], np.asarray(folder.picture(4)))
 
 
+def test_a_training_that_left_small_pictures_out_leaves_no_sample_out(folder, monkeypatch):
+    images = {"min_side": folder.model.image_size + 1}
+    monkeypatch.setitem(folder.model.about, "prior_training", {"images": images})
+    assert len(folder.pixels()) == 5
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [

@@ -124,8 +124,22 @@ def test_a_prior_on_stored_codes_knows_what_was_held_out_when_they_were_made(dat
     model = load("prior/best", "cpu")
     assert len(model.open(data, "validation")) == stamp.num_validation
     assert model.open(data, "train").fingerprint == stamp.pixels[0]
+    assert model.about["prior_data"] == data
     longer = replace(PRIOR, images=others, loop=replace(LOOP, steps=3))
     assert train_prior(longer, "codec/best", "noise.codes", place / "prior", resume=True)
+
+
+def test_a_new_prior_knows_nothing_of_one_that_its_codec_came_with(model, data, place):
+    """Not where that one started, nor its curve, nor its figures."""
+    before = open_model(model)
+    before.about.update(prior_started_from="another", prior_validation={"bits": 9.0}, curve={"ratio": [1.0]})
+    bundle.save(before, place / "old")
+    train_prior(replace(PRIOR, loop=replace(LOOP, validate_every=100)), "old", data, place / "new")
+    about = open_model("new/last").about
+    assert "prior_started_from" not in about
+    assert about["prior_validation"].get("bits") != 9.0
+    assert about["curve"] != {"ratio": [1.0]}
+    assert about["codec_training"] == before.about["codec_training"]
 
 
 def test_built_in_pictures_stay_the_built_in_ones_where_a_folder_has_their_name(place):

@@ -1,6 +1,6 @@
 """``unmask export``: our models for other programs, and for other people."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -74,6 +74,7 @@ def _to_hub(model: "Bundle", arguments: Arguments) -> None:
     assert arguments.name is not None, "checked before"
     assert arguments.licence is not None, "checked before"
     picture = _read(arguments.picture) if arguments.picture else None
+    model = replace(model, about=model.about | {"licence": arguments.licence})
     bundle.save(model, arguments.out)
     card = write_card(model, arguments.name, arguments.licence, picture=picture is not None)
     write_bytes(arguments.out / "README.md", card.encode())

@@ -48,13 +48,13 @@ def main(argv: list[str]) -> None:
     """Draw the versions and write them."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask extend", description=HELP)
     check_out(arguments.out)
-    image = open_picture(arguments.image)
+    open_picture(arguments.image)  # what is no picture is refused before a model is opened
     from unmask.progress import bar
 
     model = load_model(arguments.model, arguments.device, arguments.backend)
     with bar("drawing") as report:
         pictures = model.extend(
-            image,
+            arguments.image,
             left=arguments.left,
             top=arguments.top,
             right=arguments.right,

@@ -52,13 +52,14 @@ def main(argv: list[str]) -> None:
     """Draw the versions and write them."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask inpaint", description=HELP)
     check_out(arguments.out)
-    mask, image = _mask(arguments), open_picture(arguments.image)
+    mask = _mask(arguments)
+    open_picture(arguments.image)  # what is no picture is refused before a model is opened
     from unmask.progress import bar
 
     model = load_model(arguments.model, arguments.device, arguments.backend)
     with bar("drawing") as report:
         pictures = model.inpaint(
-            image,
+            arguments.image,
             mask,
             **asdict(arguments.edit),
             seed=arguments.seed,

@@ -89,7 +89,7 @@ def _pixels(model: "Pipeline", arguments: Arguments) -> "PixelSet":
 
     path = Path(arguments.data)
     if path.suffix.lower() in SUFFIXES and path.is_file():
-        picture = np.asarray(square(open_picture(path), model.image_size))[None]
+        picture = np.asarray(square(open_picture(path, model.images.background), model.image_size))[None]
         return PixelSet([path.name], np.arange(1), lambda rows: picture[rows], [path.name])
     pixels = model.open(arguments.data, None if arguments.split == "all" else arguments.split)
     if not len(pixels):

@@ -23,7 +23,7 @@ class QuantizerConfig:
     kmeans_batches: int = 0
     """nearest: start from k-means on the latents of this many batches. 0: start from small random codes."""
     recycle_after: int = 0
-    """nearest: move a code unused for this many batches onto a random latent. 0: never."""
+    """nearest: move a code unused for this many steps onto a random latent. 0: never."""
     anneal_steps: int = 150_000
     """gumbel: steps in which the temperature falls from 1 to 1/16."""
     kl_weight: float = 1e-8

@@ -83,7 +83,7 @@ class Nearest(Quantizer):
 
     @torch.no_grad()
     def recycle(self, used: Tensor, latents: Tensor, rng: torch.Generator) -> int:
-        """Move codes idle for ``recycle_after`` steps onto random latents of this batch; return how many.
+        """Move codes idle for ``recycle_after`` steps onto random latents of this one; return how many.
 
         used: (K,) bool, the codes of this step.  latents: (B, E, h, w).
         """

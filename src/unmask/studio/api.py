@@ -90,7 +90,7 @@ class Studio:
         """What a client wants to know of the model."""
         prior, codec = self.model.prior, self.model.codec
         networks = [*prior.parameters(), *codec.parameters()]
-        known = ("data", "licence", "codec_validation", "prior_validation")
+        known = ("data", "prior_data", "licence", "codec_validation", "prior_validation")
         return ModelView(
             name=self.name,
             fingerprint=self.model.fingerprint,
@@ -102,7 +102,7 @@ class Studio:
             codebook_size=prior.mask_id,
             parameters=sum(parameter.numel() for parameter in networks),
             schedules=[
-                name for name in get_args(Schedule) if name != "optimal" or "curve" in self.model.about
+                name for name in get_args(Schedule) if name != "optimal" or self.model.about.get("curve")
             ],
             orders=list(get_args(Order)),
             limits={

@@ -11,7 +11,7 @@ from unmask.images.transforms import develop, identify
 from unmask.studio.limits import MAX_UPLOAD_PIXELS
 
 
-def receive(text: str, *, background: str = "white") -> Image.Image:
+def receive(text: str, *, background: str) -> Image.Image:
     """The picture in a request: upright, opaque, RGB. Its size is looked at before its pixels are decoded."""
     try:
         data = base64.b64decode(text, validate=True)

@@ -35,10 +35,10 @@ def task_of(request: Request, model: Pipeline) -> Task:
         case Extend():
             return _extending(request, model)
         case Reconstruct():
-            picture = receive(request.image)
+            picture = receive(request.image, background=model.images.background)
             return lambda report: reconstruct(model, picture, report)
         case Score():
-            picture = receive(request.image)
+            picture = receive(request.image, background=model.images.background)
             return lambda report: score(model, picture, request.draws, request.seed, report)
 
 
@@ -78,13 +78,13 @@ def _canvas(request: Canvas, model: Pipeline) -> Task:
 
 
 def _inpainting(request: Inpaint, model: Pipeline) -> Task:
-    picture, mask = receive(request.image), _selected(request)
+    picture, mask = receive(request.image, background=model.images.background), _selected(request)
     _grid(picture.size, model, request.count)
     return _redrawing(request, model, picture, mask, (0, 0, *picture.size))
 
 
 def _extending(request: Extend, model: Pipeline) -> Task:
-    picture = receive(request.image)
+    picture = receive(request.image, background=model.images.background)
     left, top, right, bottom = margins = request.left, request.top, request.right, request.bottom
     _grid((left + picture.width + right, top + picture.height + bottom), model, request.count)
     return _redrawing(request, model, *model.framed(picture, margins))

@@ -98,13 +98,17 @@ class CodecTask:
 
     def step(self, step: int) -> dict[str, Tensor]:
         """Forward, both backwards, both optimisers, the average."""
-        passes = []
+        passes, codes, latents = [], [], []
         for micro in range(self._optim.accumulate):
             waiting = micro + 1 < self._optim.accumulate
             images = self._batches.at(step * self._optim.accumulate + micro).to(self._engine.device)
             address = ("train", step, micro, self._engine.rank)
             rng = generator(self._loop.seed, *address, device=self._engine.device)
-            passes.append(self._pass(images, step, waiting, rng))
+            figures, quantized = self._pass(images, step, waiting, rng)
+            passes.append(figures)
+            codes.append(quantized.codes.flatten())
+            latents.append(quantized.before)
+        self._watch_codes(torch.cat(codes), torch.cat(latents), rng)
         lr = learning_rate(self._optim, step, self._loop.steps)
         descend(self._optimizer, lr, self._optim.clip)
         if self._adversarial(step):
@@ -113,7 +117,9 @@ class CodecTask:
             self._ema.update(self._codec)
         return averaged(passes)
 
-    def _pass(self, images: Tensor, step: int, waiting: bool, rng: torch.Generator) -> dict[str, Tensor]:
+    def _pass(
+        self, images: Tensor, step: int, waiting: bool, rng: torch.Generator
+    ) -> tuple[dict[str, Tensor], Quantized]:
         """Add the gradients of one batch, to the codec and to its critic.
 
         Each loss is differentiated once, with respect to the reconstruction. The two gradients give λ through
@@ -139,8 +145,7 @@ class CodecTask:
         figures["quantizer"] = quantized.loss
         if self._adversarial(step):
             figures["critic"] = self._critic_pass(images, output.detach(), waiting, rng)
-        self._watch_codes(quantized, rng)
-        return figures
+        return figures, quantized
 
     def _reconstruction_loss(self, images: Tensor, seen: Tensor) -> tuple[dict[str, Tensor], Tensor]:
         """L1 plus the perceptual distance."""
@@ -175,9 +180,8 @@ class CodecTask:
         return augment(images, rng) if self._loss.augment else images
 
     @torch.no_grad()
-    def _watch_codes(self, quantized: Quantized, rng: torch.Generator) -> None:
-        """Count the codes used, and recycle those that have long been idle."""
-        codes = quantized.codes.flatten()
+    def _watch_codes(self, codes: Tensor, latents: Tensor, rng: torch.Generator) -> None:
+        """Count the codes used in a step, and recycle those that have long been idle."""
         counts = torch.zeros_like(self._counts).index_add_(0, codes, torch.ones_like(codes))
         counts = self._engine.sum(counts)
         self._counts += counts
@@ -185,7 +189,7 @@ class CodecTask:
         if (
             isinstance(quantizer, Nearest)
             and quantizer.config.recycle_after
-            and quantizer.recycle(counts > 0, quantized.before, rng)
+            and quantizer.recycle(counts > 0, latents, rng)
         ):
             self._engine.share(quantizer.codebook.data)
 

@@ -92,28 +92,37 @@ class Window:
     """Means of the figures since the last log line, kept on the device until they are read."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self.clear()
+
+    def clear(self) -> None:
+        """Start a new window."""
+        self.counts: dict[str, int] = {}  # not every step has every figure
         self.sums: dict[str, Tensor] = {}
 
     def add(self, figures: Mapping[str, Tensor]) -> None:
         """Take in the figures of one step."""
-        self.count += 1
         for name, value in figures.items():
             value = value.detach().float()
             self.sums[name] = self.sums[name] + value if name in self.sums else value
+            self.counts[name] = self.counts.get(name, 0) + 1
 
     def mean(self, engine: Engine) -> dict[str, float]:
         """Mean of each figure over steps and processes; this waits for the device."""
+        return {name: total.item() / self.counts[name] for name, total in self._shared(engine).items()}
+
+    def state(self, engine: Engine) -> dict[str, Any]:
+        """What any process can go on with: sums that are means over the processes."""
+        return {"counts": self.counts, "sums": self._shared(engine)}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Go on from ``state``."""
+        self.counts, self.sums = dict(state["counts"]), dict(state["sums"])
+
+    def _shared(self, engine: Engine) -> dict[str, Tensor]:
         if not self.sums:
             return {}
-        totals = engine.sum(torch.stack(list(self.sums.values()))).tolist()
-        return {
-            name: total / (self.count * engine.world) for name, total in zip(self.sums, totals, strict=True)
-        }
-
-    def clear(self) -> None:
-        """Start a new window."""
-        self.count, self.sums = 0, {}
+        totals = engine.sum(torch.stack(list(self.sums.values()))) / engine.world
+        return {name: total.clone() for name, total in zip(self.sums, totals, strict=True)}
 
 
 class Best:
@@ -163,7 +172,7 @@ def _restore(task: Task, run: Run, engine: Engine, window: Window, best: Best) -
         return 0
     step, state = restored
     task.load(state["task"])
-    window.count, window.sums = state["window"]["count"], state["window"]["sums"]
+    window.load(state["window"])
     best.value, best.step = state["best"]["value"], state["best"]["step"]
     return step
 
@@ -172,7 +181,7 @@ def _save(task: Task, run: Run, engine: Engine, step: int, keep: int, window: Wi
     finite(window.mean(engine), step, run)
     state = {
         "task": task.state(),
-        "window": {"count": window.count, "sums": window.sums},
+        "window": window.state(engine),
         "best": {"value": best.value, "step": best.step},
     }
     if engine.is_first:

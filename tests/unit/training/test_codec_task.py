@@ -49,7 +49,7 @@ def test_one_pass_has_the_gradients_of_differentiating_every_loss_by_itself(make
     codec, critic = task._codec, task._critic
     images = torch.rand(4, 3, 16, 16, generator=rng)
 
-    figures = task._pass(images, 0, False, generator(1))
+    figures, _ = task._pass(images, 0, False, generator(1))
     ours = {name: p.grad.clone() for name, p in codec.named_parameters()}
 
     codec.zero_grad()
@@ -185,5 +185,18 @@ def test_figures_are_means_over_accumulated_passes(make_task):
     task._pass = lambda *given: seen.append(real(*given)) or seen[-1]
     figures = task.step(0)
     for name, value in figures.items():
-        assert value == pytest.approx(sum(one[name].item() for one in seen) / 2)
-    assert len({one["rec"].item() for one in seen}) == 2
+        assert value == pytest.approx(sum(one[name].item() for one, _ in seen) / 2)
+    assert len({one["rec"].item() for one, _ in seen}) == 2
+
+
+def test_a_code_is_idle_for_a_step_however_many_passes_it_has(make_task):
+    """Two passes of 2 pictures count and recycle as one of 4 does."""
+    loss = LossConfig(perceptual="off", adversarial="off")
+    idle = []
+    for batch, accumulate in ((4, 1), (2, 2)):
+        optim = OptimConfig(**vars(OPTIM) | {"batch": batch, "accumulate": accumulate})
+        task = make_task(loss=loss, optim=optim)
+        task.step(0)
+        idle.append(task._codec.quantizer.idle)
+    assert torch.equal(*idle)
+    assert idle[0].max() == 1

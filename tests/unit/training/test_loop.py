@@ -134,6 +134,24 @@ def test_a_loss_that_is_no_number_ends_it_and_is_never_saved(run, engine, bad):
     assert run.last_step() == 6
 
 
+def test_a_figure_that_begins_within_a_window_is_averaged_over_the_steps_that_have_it(engine):
+    window = Window()
+    window.add({"loss": torch.tensor(1.0)})
+    window.add({"loss": torch.tensor(2.0), "lambda": torch.tensor(8.0)})
+    assert window.mean(engine) == {"loss": 1.5, "lambda": 8.0}
+
+
+def test_processes_go_on_with_a_window_that_has_the_mean_of_all():
+    def together(others):
+        return SimpleNamespace(world=2, sum=lambda mine: mine + others)
+
+    window, again = Window(), Window()
+    window.add({"loss": torch.tensor(1.0)})
+    again.load(window.state(together(torch.tensor([3.0]))))
+    again.add({"loss": torch.tensor(5.0)})
+    assert again.mean(together(torch.tensor([2.0 + 7.0]))) == {"loss": (1 + 3 + 5 + 7) / 4}
+
+
 def test_a_process_notices_what_is_no_longer_a_number_in_another(run):
     together = SimpleNamespace(world=2, sum=lambda mine: mine + math.nan)
     window = Window()
