@@ -2,8 +2,8 @@
 
 The baseline makes a pass at every step, over all positions, for all windows, and remembers nothing. Weights
 are random: time does not depend on them. Long chains are measured on a slice, the same steps for both; the
-share of steps that reveal something in a picture is the same anywhere in a chain. The last comparison is with
-the denoising network of a DDPM for pictures of the same size.
+share of steps that reveal something in a picture is the same anywhere in a chain. The last comparisons are
+with the autoregressive twin, and with the denoising network of a DDPM for pictures of the same size.
 """
 
 import sys
@@ -39,7 +39,7 @@ def main() -> None:
     twin = Transformer(PriorConfig(kind="autoregressive", init="gpt2"), K, GRID, generator(0)).eval()
     for count in (1, 8):
         code_after_code(twin, count)
-    ddpm(prior)
+    other_models(prior, twin)
 
 
 def chain(prior: Transformer, count: int, repeats: int) -> None:
@@ -95,8 +95,11 @@ def code_after_code(twin: Transformer, count: int) -> None:
     row(f"sample {count} autoregressively", "unmask", timings, baseline="literal", config=config)
 
 
-def ddpm(prior: Transformer) -> None:
-    """A picture of 256×256 pixels, decoding included, against a DDPM's thousand steps, two of them timed."""
+def other_models(prior: Transformer, twin: Transformer) -> None:
+    """A picture of 256×256 pixels, decoding included, against the twin and against a DDPM.
+
+    Of the DDPM's thousand steps two are timed.
+    """
     codec = Autoencoder(CodecConfig(), generator(0)).eval()
     codes = torch.randint(K, (1, *GRID), generator=generator(5))
     short = even_plan(range(1), 256, SLICE, seed=0)
@@ -104,6 +107,7 @@ def ddpm(prior: Transformer) -> None:
     due = torch.where(long > STEPS - SLICE, K, codes.flatten(1))
     contestants = {
         "ddpm": partial(denoise, church_ddpm(), torch.randn(1, 3, 256, 256, generator=generator(6)), steps=2),
+        "twin": lambda: autoregress(twin, range(1), seed=0),
         f"{SLICE} steps": lambda: fill(prior, torch.full((1, 256), K), short, seed=0),
         f"{SLICE} steps of {STEPS}": lambda: fill(prior, due, long, seed=0),
         "decode": lambda: decode(codec, codes),
@@ -111,6 +115,7 @@ def ddpm(prior: Transformer) -> None:
     timings = interleave(contestants, repeats=3)
     chains = {
         "ddpm": times(timings["ddpm"], 1000 / 2),
+        "twin": plus(timings["twin"], timings["decode"]),
         "unmask, 256 steps": plus(
             times(timings[f"{SLICE} steps of {STEPS}"], STEPS / SLICE), timings["decode"]
         ),
@@ -118,7 +123,8 @@ def ddpm(prior: Transformer) -> None:
     }
     config = {"prior": "paper, 77M", "ddpm": "UNet2DModel, 114M, 1000 steps", "size_px": 256}
     for name in ("unmask, 256 steps", "unmask, 50 steps"):
-        row("one picture of 256×256", name, chains, baseline="ddpm", config=config)
+        for baseline in ("ddpm", "twin"):
+            row("one picture of 256×256", name, chains, baseline=baseline, config=config)
 
 
 def church_ddpm() -> nn.Module:
