@@ -18,11 +18,14 @@ unmask export "$out/codec/best" --to half --out "$out/codec-half"
 prior=("$out/codec-half" emoji --preset emoji)
 train prior "$out/prior-start" "${prior[@]}" --loop.steps 3200 --optim.cooldown 1000
 # The set is small, and the training bound ran ahead of the held-out one: on with pictures that are also moved.
-prior+=(--images.shift 2 --optim.warmup 200 --loop.steps 4200 --optim.cooldown 1800)
-train prior "$out/prior-moved" "${prior[@]}" --init "$out/prior-start/best"
-# The same once more. The last validation is a fine one: its curve is what --schedule optimal plans with.
-train prior "$out/prior" "${prior[@]}" --init "$out/prior-moved/best" \
-    --diffusion.validation-draws 64 --loop.validate-every 4200
+prior+=(--images.shift 2 --optim.warmup 200)
+long=(--loop.steps 4200 --optim.cooldown 1800)
+train prior "$out/prior-moved" "${prior[@]}" "${long[@]}" --init "$out/prior-start/best"
+train prior "$out/prior-longer" "${prior[@]}" "${long[@]}" --init "$out/prior-moved/best"
+# Once more, for the pictures: the bound does not improve any further. The last validation is a fine one: its curve is
+# what --schedule optimal plans with.
+train prior "$out/prior" "${prior[@]}" --loop.steps 3000 --optim.cooldown 1400 --init "$out/prior-longer/best" \
+    --diffusion.validation-draws 64 --loop.validate-every 3000
 unmask export "$out/prior/best" --to half --out "$out/model"
 
 unmask sample "$out/model" --count 64 --temperature 0.9 --out "$out/samples" --grid "$out/samples.png"
