@@ -76,13 +76,11 @@ class Pipeline(Editor):
         What is decoded is kept on disk as in the training, unless it is not to be. Of a whole set no picture
         of the model's own size is too small, whatever the training left out.
         """
-        images = self.images if keep else replace(self.images, cache="off")
+        source, images = open_source(data), self.images if keep else replace(self.images, cache="off")
         if split is None:
-            min_side = min(images.min_side, self.image_size)
-            return open_pixels(open_source(data), replace(images, validation=0, min_side=min_side)).split(
-                "train"
-            )
-        return open_pixels(open_source(data), images).split(split)
+            whole = replace(images, validation=0, min_side=min(images.min_side, self.image_size))
+            return open_pixels(source, whole).split("train")
+        return open_pixels(source, images).split(split)
 
     @torch.no_grad()
     def reconstruct(self, pictures: Iterable[Picture]) -> list[Image.Image]:

@@ -57,7 +57,7 @@ def starting_point(
         option = "--preset" if given.preset else "--init"
         raise ConfigError(f"a run that goes on keeps its own settings and weights; {option} is for new ones")
     run = _run_config(given.resume, stage) if given.resume else {}
-    settings = merge(preset(given.preset or Origin.preset), {"images": images} if images else {})
+    settings = merge(preset(given.preset or Origin.preset), {"images": images or {}})
     settings = merge(settings, run.get("settings", {}))
     if given.init:
         settings = merge(settings, _network_settings(given.init, stage))

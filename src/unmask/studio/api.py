@@ -5,6 +5,7 @@ import base64
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Annotated, Any, get_args
 
 from fastapi import APIRouter, Depends, Path, Response
@@ -91,6 +92,8 @@ class Studio:
         prior, codec = self.model.prior, self.model.codec
         networks = [*prior.parameters(), *codec.parameters()]
         known = ("data", "prior_data", "licence", "codec_validation", "prior_validation")
+        about = {name: self.model.about[name] for name in known if name in self.model.about}
+        about |= {name: PurePath(about[name]).name for name in ("data", "prior_data") if name in about}
         return ModelView(
             name=self.name,
             fingerprint=self.model.fingerprint,
@@ -108,7 +111,7 @@ class Studio:
             limits={
                 name[4:].lower(): value for name, value in vars(limits).items() if name.startswith("MAX_")
             },
-            about={name: self.model.about[name] for name in known if name in self.model.about},
+            about=about,
         )
 
     async def follow(self, job: Job) -> AsyncIterator[str]:

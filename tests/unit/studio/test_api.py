@@ -262,6 +262,14 @@ class TestTheRest:
         assert "optimal" not in model["schedules"]  # it has no curve
         assert model["limits"]["upload_bytes"] == MAX_UPLOAD_BYTES
 
+    def test_what_it_learnt_from_is_named_but_not_where_that_is_kept(self, twin, monkeypatch):
+        monkeypatch.setitem(twin.about, "prior_data", "/home/ann/owls")
+        monkeypatch.setitem(twin.about, "curve", {})  # as before the first validation
+        with TestClient(create_app(twin, "twin"), base_url="http://localhost") as client:
+            model = client.get("/api/v1/model").json()
+        assert model["about"]["prior_data"] == "owls"
+        assert "optimal" not in model["schedules"]
+
     def test_a_twin_samples_but_does_not_edit(self, twin, upload):
         with TestClient(create_app(twin, "twin"), base_url="http://localhost") as client:
             assert client.get("/api/v1/model").json()["kind"] == "autoregressive"
