@@ -32,6 +32,7 @@ class TestCreate:
         expect(first).to_have_attribute("src", re.compile("^data:image/webp"))
         expect(page.locator("#create .status")).to_have_text(re.compile("Drawing [1-9]"))
         expect(page.locator("#create [role=status]")).to_have_text("Drawing")  # read out once
+        expect(page.locator("#create .status")).to_have_text(re.compile(r"Drawing [4-9]\d"))
         shot(page, "drawing")
         expect(first).to_have_attribute("src", re.compile("/pictures/0$"))
         expect(page.locator(".batch .tile:enabled")).to_have_count(8)

@@ -52,21 +52,14 @@ export class Create {
         hint: "More is slower, and usually better.",
       });
     }
-    fields.range("temperature", "Temperature", {
-      min: 0,
-      max: 1.5,
-      step: 0.05,
-      value: 0.9,
-      words: (value) => value.toFixed(2),
-      hint: "Lower is safer, higher more varied.",
-    });
+    fields.temperature("Lower is safer, higher more varied.");
     if (model.kind === "absorbing") {
       const place = fields.pair();
       fields.choice(
         "schedule",
         "Schedule",
         model.schedules.map((name) => [name, SCHEDULES[name]]),
-        { place },
+        { value: "cosine", place },
       );
       fields.choice(
         "order",

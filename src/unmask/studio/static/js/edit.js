@@ -24,13 +24,7 @@ export class Edit {
     this.fields = new Fields(select(".fields", this.root));
     this.fields.range("count", "Versions", { min: 1, max: 8, value: 4 });
     this.fields.range("steps", "Steps", { min: 1, max: Math.min(256, model.limits.steps), value: 64 });
-    this.fields.range("temperature", "Temperature", {
-      min: 0,
-      max: 1.5,
-      step: 0.05,
-      value: 0.9,
-      words: (value) => value.toFixed(2),
-    });
+    this.fields.temperature();
     this.fields.seed();
     this.runner = new Runner(select(".run", this.root), {
       key: "edit.job",

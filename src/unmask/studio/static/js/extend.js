@@ -78,13 +78,7 @@ export class Extend {
       { value: balanced, place: pair },
     );
     fields.range("steps", "Steps", { min: 1, max: Math.min(256, model.limits.steps), value: 64 });
-    fields.range("temperature", "Temperature", {
-      min: 0,
-      max: 1.5,
-      step: 0.05,
-      value: 0.8,
-      words: (value) => value.toFixed(2),
-    });
+    fields.temperature();
     fields.seed();
     for (const side of SIDES) fields.enable(side, false);
   }

@@ -5,6 +5,7 @@ import { button, el } from "./dom.js";
 let count = 0;
 const fresh = () => `field-${(count += 1)}`;
 
+export const TEMPERATURE = 0.8; // small models draw better below 1
 export const SEEDS = 2 ** 32;
 export const newSeed = () => crypto.getRandomValues(new Uint32Array(1))[0];
 
@@ -44,6 +45,18 @@ export class Fields {
       input,
       hint && el("span", { className: "hint", id: `${id}-hint` }, hint),
     );
+  }
+
+  /** How bold draws are. */
+  temperature(hint) {
+    this.range("temperature", "Temperature", {
+      min: 0,
+      max: 1.5,
+      step: 0.05,
+      value: TEMPERATURE,
+      words: (value) => value.toFixed(2),
+      hint,
+    });
   }
 
   /** One of several, given as [value, words]. */
