@@ -6,6 +6,7 @@ import json
 import threading
 import time
 import zlib
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -218,11 +219,20 @@ class TestJobs:
         assert stream.count("event:") == 1
 
     def test_previews_are_pictures_of_what_is_known(self, model, folder, monkeypatch):
-        """While the worker is held in its first report, the stream has a preview to show."""
+        """The worker begins when somebody watches, and gives the stream time to show what there is."""
+        sample, preview, watching, watched = model.sample, model.preview, Jobs.watching, threading.Event()
+
+        @contextmanager
+        def noticed(jobs, job):
+            with watching(jobs, job) as changed:
+                watched.set()
+                yield changed
+
+        monkeypatch.setattr(Jobs, "watching", noticed)
+        monkeypatch.setattr(model, "preview", lambda codes: (time.sleep(0.05), preview(codes))[1])
+        monkeypatch.setattr(model, "sample", lambda **request: watched.wait(60) and sample(**request))
         app = create_app(model, str(folder), limits=JobLimits(preview_share=1.0))
         with TestClient(app, base_url="http://localhost") as client:
-            original, held = model.preview, threading.Event()
-            monkeypatch.setattr(model, "preview", lambda codes: (held.wait(0.02), original(codes))[1])
             job = client.post("/api/v1/sample", json={"count": 2}).json()
             stream = client.get(f"/api/v1/jobs/{job['id']}/events").text
         previews = [
