@@ -1,8 +1,8 @@
 """The codec at the paper's size: a training step, encoding and decoding, and the memory of tiled decoding.
 
 The baseline is the same network written plainly: memory in the usual order and handed back when freed, swish
-and attention spelt out, codes looked up by one-hot products, and L_rec, L_G and their sum differentiated one
-after the other for λ.
+and attention spelt out, pixels repeated before they are convolved, codes looked up by one-hot products, and
+L_rec, L_G and their sum differentiated one after the other for λ.
 """
 
 import multiprocessing
@@ -19,7 +19,7 @@ from benchmarks.measure import interleave, note, row
 from unmask import weights
 from unmask.codec.augment import augment
 from unmask.codec.autoencoder import Autoencoder
-from unmask.codec.blocks import Attention, Residual
+from unmask.codec.blocks import Attention, Residual, Up
 from unmask.codec.config import CodecConfig, LossConfig
 from unmask.codec.discriminator import Discriminator
 from unmask.codec.losses import discriminator_loss, generator_loss
@@ -177,7 +177,7 @@ class Plain:
 
 
 def run(layers: nn.Sequential, x: Tensor) -> Tensor:
-    """The layers with swish and attention spelt out."""
+    """The layers with swish, attention and up-sampling spelt out."""
     for layer in layers:
         if isinstance(layer, Residual):
             y = layer.conv1(swish(layer.norm1(x)))
@@ -186,6 +186,8 @@ def run(layers: nn.Sequential, x: Tensor) -> Tensor:
             q, k, v = layer.qkv(layer.norm(x)).flatten(2).chunk(3, dim=1)  # (B, C, N) each
             scores = torch.bmm(q.transpose(1, 2), k) * q.shape[1] ** -0.5
             x = x + layer.out(torch.bmm(v, scores.softmax(2).transpose(1, 2)).view(x.shape))
+        elif isinstance(layer, Up):
+            x = layer.conv(F.interpolate(x, scale_factor=2.0, mode="nearest"))
         else:
             x = layer(x)
     return x

@@ -5,6 +5,8 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor, nn
 
+MERGE_FROM = 1024  # positions; merging the weights of ``Up`` takes longer than it saves on fewer
+
 
 def norm(channels: int, groups: int) -> nn.GroupNorm:
     """Group normalisation with the epsilon that this family of networks was always trained with."""
@@ -71,8 +73,20 @@ class Up(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, C, h, w) to (B, C, 2h, 2w)."""
-        y: Tensor = self.conv(F.interpolate(x, scale_factor=2.0, mode="nearest"))
-        return y
+        if x.shape[2] * x.shape[3] < MERGE_FROM or torch.compiler.is_exporting():
+            y: Tensor = self.conv(F.interpolate(x, scale_factor=2.0, mode="nearest"))
+            return y
+        return F.conv_transpose2d(x, merged(self.conv.weight), self.conv.bias, stride=2, padding=1)
+
+
+def merged(weight: Tensor) -> Tensor:
+    """(O, I, 3, 3) for pixels repeated twice to the (I, O, 4, 4) of a transposed convolution on the pixels.
+
+    A pixel's copies meet neighbouring weights, whose sum meets the pixel itself: 16 products instead of 36.
+    """
+    spread = weight.flip(2, 3).transpose(0, 1)
+    rows = F.pad(spread, (0, 0, 0, 1)) + F.pad(spread, (0, 0, 1, 0))
+    return F.pad(rows, (0, 1)) + F.pad(rows, (1, 0))
 
 
 def channels_last(module: nn.Module) -> None:
