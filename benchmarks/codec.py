@@ -34,7 +34,7 @@ from unmask.training.engine import Engine
 
 SIZE = 256
 LOSS = LossConfig(adversarial_start=0)
-OPTIM = OptimConfig(batch=1, ema_every=10**9)
+WORK = (("training step", 1), ("training step", 4), ("encode", 1), ("decode", 1))  # batches; the paper's is 4
 
 
 def main() -> None:
@@ -45,21 +45,21 @@ def main() -> None:
 def speed() -> None:
     """Each contestant has a fresh process, since how freed memory is kept is a matter of the process."""
     spawn = multiprocessing.get_context("spawn")
-    for what in ("training step", "encode", "decode"):
-        with spawn.Pool(1, start, ["unmask"]) as ours, spawn.Pool(1, start, ["plain"]) as plain:
+    for what, batch in WORK:
+        with spawn.Pool(1, start, ["unmask", batch]) as ours, spawn.Pool(1, start, ["plain", batch]) as plain:
             contestants = {
                 "plain": partial(plain.apply, work, [what]),
                 "unmask": partial(ours.apply, work, [what]),
             }
             timings = interleave(contestants, repeats=9)
-        config = {"codec": "paper, 63M", "batch": 1, "size_px": SIZE}
+        config = {"codec": "paper, 63M", "batch": batch, "size_px": SIZE}
         row(f"codec {what}", "unmask", timings, baseline="plain", config=config)
 
 
-def start(contestant: str) -> None:
+def start(contestant: str, batch: int) -> None:
     """Set up a worker process."""
     global CONTESTANT
-    CONTESTANT = Ours() if contestant == "unmask" else Plain()
+    CONTESTANT = Ours(batch) if contestant == "unmask" else Plain(batch)
 
 
 def work(what: str) -> None:
@@ -69,15 +69,16 @@ def work(what: str) -> None:
 class Ours:
     """Unmask as it is used."""
 
-    def __init__(self) -> None:
+    def __init__(self, batch: int) -> None:
         pictures = PixelSet(["noise"], np.zeros(1, np.int64), lambda rows: noise(len(rows)), ["noise"])
+        engine = Engine(EngineConfig(device="cpu"))
         self.task = CodecTask(
-            CodecConfig(), LOSS, OPTIM, LoopConfig(), Engine(EngineConfig(device="cpu")), pictures, pictures,
+            CodecConfig(), LOSS, optim(batch), LoopConfig(), engine, pictures, pictures,
             flip=False, perceptual=perceptual(), about={},
         )  # fmt: skip
         self.codec = Autoencoder(CodecConfig(), generator(0)).eval()
-        self.images = torch.rand(1, 3, SIZE, SIZE, generator=generator(1))
-        self.codes = torch.randint(1024, (1, 16, 16), generator=generator(2))
+        self.images = torch.rand(batch, 3, SIZE, SIZE, generator=generator(1))
+        self.codes = torch.randint(1024, (batch, 16, 16), generator=generator(2))
         self.memory = ExitStack()  # one that nobody holds is closed at once
         self.memory.enter_context(kept_memory())  # as training, encoding and measuring do
 
@@ -113,6 +114,10 @@ def peak_of_decoding(size_px: int, tiled: bool) -> int:
     return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
 
 
+def optim(batch: int) -> OptimConfig:
+    return OptimConfig(batch=batch, ema_every=10**9)
+
+
 def noise(count: int) -> np.ndarray:
     return np.random.default_rng(0).integers(0, 256, (count, SIZE, SIZE, 3), dtype=np.uint8)
 
@@ -126,15 +131,15 @@ def perceptual() -> Perceptual:
 class Plain:
     """The same networks and one step of training, as the equations are usually typed in."""
 
-    def __init__(self) -> None:
+    def __init__(self, batch: int) -> None:
         self.codec = Autoencoder(CodecConfig(), generator(0)).to(memory_format=torch.contiguous_format)
         self.codebook = self.codec.quantizer.codebook
         self.critic = Discriminator(LOSS, generator(0)).to(memory_format=torch.contiguous_format)
         self.perceptual = perceptual()
-        self.optimizer = torch.optim.Adam(self.codec.parameters(), lr=OPTIM.lr)
-        self.critic_optimizer = torch.optim.Adam(self.critic.parameters(), lr=OPTIM.lr)
-        self.images = torch.from_numpy(noise(1)).permute(0, 3, 1, 2).float().div(255).contiguous()
-        self.codes = torch.randint(1024, (256,), generator=generator(2))
+        self.optimizer = torch.optim.Adam(self.codec.parameters(), lr=optim(batch).lr)
+        self.critic_optimizer = torch.optim.Adam(self.critic.parameters(), lr=optim(batch).lr)
+        self.images = torch.from_numpy(noise(batch)).permute(0, 3, 1, 2).float().div(255).contiguous()
+        self.codes = torch.randint(1024, (batch * 256,), generator=generator(2))
 
     @torch.no_grad()
     def encode(self) -> None:

@@ -7,6 +7,8 @@ import torch
 from einops import rearrange
 from torch import Tensor, nn
 
+from unmask.prior.attention import Attention
+
 BLOCK = 32
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -21,14 +23,13 @@ class FewRows(nn.Module):
     def __init__(self, layer: nn.Linear) -> None:
         super().__init__()
         self.blocks = rearrange(layer.weight.detach(), "(n block) i -> n i block", block=BLOCK).contiguous()
-        bias = torch.zeros(layer.out_features) if layer.bias is None else layer.bias.detach()
-        self.bias = rearrange(bias.to(self.blocks), "(n block) -> n 1 block", block=BLOCK)
+        self.bias = None if layer.bias is None else layer.bias.detach()
 
     def forward(self, x: Tensor) -> Tensor:
         """(…, in) to (…, out)."""
         rows = x.reshape(-1, x.shape[-1]).expand(len(self.blocks), -1, -1)
-        y = torch.baddbmm(self.bias, rows, self.blocks)
-        return y.transpose(0, 1).reshape(*x.shape[:-1], -1)  # (rows, n · block)
+        y = torch.bmm(rows, self.blocks).transpose(0, 1).reshape(*x.shape[:-1], -1)  # (…, n · block)
+        return y if self.bias is None else y.add_(self.bias)
 
 
 def for_few_rows(network: Module) -> Module:
@@ -39,6 +40,18 @@ def for_few_rows(network: Module) -> Module:
     if isinstance(network, nn.Linear):
         fits = network.weight.device.type == "cpu" and network.out_features % BLOCK == 0
         return cast(Module, FewRows(network)) if fits else network
+    children = dict(network.named_children())
+    if isinstance(network, Attention):
+        children["qkv"] = _beside(children.pop("q"), children.pop("kv"))
     same = copy(network)
-    same._modules = {name: for_few_rows(child) for name, child in network.named_children()}
+    same._modules = {name: for_few_rows(child) for name, child in children.items()}
     return same
+
+
+def _beside(*layers: nn.Module) -> nn.Linear:
+    """One layer that computes what several do of the same rows: one product of a few rows beats two."""
+    linear = [cast(nn.Linear, layer) for layer in layers]
+    joined = nn.Linear(linear[0].in_features, sum(layer.out_features for layer in linear), device="meta")
+    joined.weight = nn.Parameter(torch.cat([layer.weight.detach() for layer in linear]))
+    joined.bias = nn.Parameter(torch.cat([layer.bias.detach() for layer in linear]))
+    return joined

@@ -122,9 +122,8 @@ class Transformer(nn.Module):
         x = x if self.positions is None else x + self.positions[place]
         turn = None if self.turn is None else self.turn[place]
         for layer, block in enumerate(self._blocks):
-            normed = block.norm1(x)
-            k, v = cache.append(layer, *block.attention.keys_values(normed, turn))
-            x = x + block.attention(normed, turn, k, v, None, causal=False)
+            q, k, v = block.attention.queries_keys_values(block.norm1(x), turn)
+            x = x + block.attention(q, *cache.append(layer, k, v))
             x = x + block.perceptron(x)
         cache.length += 1
         return self._head(x.squeeze(1))
@@ -147,9 +146,8 @@ class Transformer(nn.Module):
         return cast(list[Block], list(self.blocks))
 
     def _whole(self, block: Block, x: Tensor, rng: torch.Generator | None) -> Tensor:
-        normed = block.norm1(x)
-        k, v = block.attention.keys_values(normed, self.turn)
-        y = block.attention(normed, self.turn, k, v, None, self.causal)
+        q, k, v = block.attention.queries_keys_values(block.norm1(x), self.turn)
+        y = block.attention(q, k, v, causal=self.causal)
         x = x + dropout(y, self.config.dropout, rng)
         return x + dropout(block.perceptron(x), self.config.dropout, rng)
 
@@ -168,7 +166,7 @@ class Transformer(nn.Module):
         visible = None
         if self.causal:
             visible = (places[:, :, None] >= torch.arange(codes.shape[1], device=x.device))[:, None]
-        y = last.attention(gather(normed, places), turn, k, v, visible, causal=False)
+        y = last.attention(last.attention.queries(gather(normed, places), turn), k, v, visible)
         return gather(x, places) + dropout(y, self.config.dropout, rng)
 
     def _finish(self, x: Tensor, rng: torch.Generator | None) -> Tensor:

@@ -36,3 +36,17 @@ def test_the_original_stays_as_it_was():
     assert [name for name, _ in prior.named_modules()] == names
     assert not any(isinstance(module, FewRows) for module in prior.modules())
     assert few.tokens.weight is prior.tokens.weight
+
+
+def test_queries_keys_and_values_are_one_product_with_the_same_result():
+    prior = Transformer(
+        PriorConfig(kind="autoregressive", width=64, depth=1, heads=2, qk_norm=True), 64, (4, 4), generator(0)
+    )
+    attention, few = prior.blocks[0].attention, for_few_rows(prior).blocks[0].attention
+    assert isinstance(few.qkv, FewRows)
+    assert {"q", "kv"}.isdisjoint(name for name, _ in few.named_children())
+    x = torch.randn(3, 1, 64, generator=generator(1))
+    for one, other in zip(
+        few.queries_keys_values(x, None), attention.queries_keys_values(x, None), strict=True
+    ):
+        torch.testing.assert_close(one, other, atol=1e-6, rtol=0)
