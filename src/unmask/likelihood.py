@@ -153,16 +153,22 @@ def cost_curve(score: Score, num_codes: int) -> dict[str, list[float]]:
 
     It tells what revealing a code costs early and late, which is what a sampling schedule is planned with.
     Every bin has its own draws of other pictures; so each picture counts by how far it is from its mean cost.
+    ``error`` is the standard error of each mean, as if every bin had one more draw, as far off as draws of
+    all bins usually are: a bin of a few that happen to agree is not sure.
     """
     level = score.nats / num_codes
-    costs = score.costs - level[:, None] + level.mean()
+    costs = (score.costs - level[:, None] + level.mean()).flatten()
     shares = count_shares(num_codes)
     middle = shares.cumsum(0) - shares / 2
     place = (middle * CURVE_BINS).long()[score.counts].flatten()
     number = torch.bincount(place, minlength=CURVE_BINS)
-    total, ratio = (
-        torch.zeros(CURVE_BINS, dtype=torch.float64).index_add_(0, place, values.double().flatten())
-        for values in (costs, score.counts / num_codes)
-    )
+
+    def total(values: Tensor) -> Tensor:
+        return torch.zeros(CURVE_BINS, dtype=torch.float64).index_add_(0, place, values.double())
+
+    ratio, nats = total(score.counts.flatten() / num_codes) / number, total(costs) / number
+    squares = total((costs - nats[place]).square())
+    error = (squares + squares.sum() / len(place)).sqrt() / number
     seen = number > 0
-    return {"ratio": (ratio / number)[seen].tolist(), "nats": (total / number)[seen].tolist()}
+    points = {"ratio": ratio, "nats": nats, "error": error}
+    return {name: values[seen].tolist() for name, values in points.items()}

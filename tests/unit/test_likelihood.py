@@ -90,6 +90,10 @@ def test_the_curve_is_the_enumerated_mean_cost_by_share_masked(codes):
     curve = cost_curve(score_codes(prior, codes, 0, num_draws=400, num_steps=None), N)
     assert curve["ratio"] == pytest.approx([n / N for n in range(1, N + 1)])
     assert curve["nats"] == pytest.approx(exact, rel=2e-3)
+    for measured, true, error in zip(curve["nats"], exact, curve["error"], strict=True):
+        assert abs(measured - true) < 4 * error
+    fewer = cost_curve(score_codes(prior, codes, 0, num_draws=100, num_steps=None), N)
+    assert fewer["error"] == pytest.approx([2 * error for error in curve["error"]], rel=0.25)
 
 
 @pytest.mark.parametrize("kind", ["absorbing", "autoregressive"])

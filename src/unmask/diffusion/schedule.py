@@ -17,7 +17,7 @@ from unmask.errors import ConfigError
 from unmask.rng import generator
 
 Curve = Mapping[str, Sequence[float]]
-"""h(r): ``nats``, the mean cost of a masked code, at each ``ratio`` of codes masked."""
+"""h(r): the mean ``nats`` of a masked code, and their standard ``error``, by ``ratio`` of codes masked."""
 TRIFLE = 1e-3  # nats
 SMOOTH_DEGREE = 6
 
@@ -107,40 +107,30 @@ def optimal_counts(costs: Tensor, num_steps: int) -> Tensor:
 
 
 def costs_by_count(curve: Curve, num_positions: int) -> Tensor:
-    """(N,) values h(1), …, h(N) between the points of a measured curve, smoothed and made to rise.
+    """(N,) values h(1), …, h(N) between the points of a measured curve, smoothed.
 
-    Noise is not worth planning for. Where the smoothed curve still falls it is levelled, since a code costs
-    no less for knowing less. A trifle of a slope makes the evenest of plans that cost alike the cheapest;
-    digits that another machine may compute otherwise are cut off, so that all plan alike.
+    Noise is not worth planning for. A curve need not rise: a network that has seldom seen nearly everything
+    may make less of it, and the last codes then cost less drawn together than one after the other. A trifle
+    of a slope makes the evenest of plans that cost alike the cheapest; digits that another machine may
+    compute otherwise are cut off, so that all plan alike.
     """
     ratios = np.arange(1, num_positions + 1) / num_positions
-    costs = np.interp(ratios, curve["ratio"], rising(smoothed(curve))).round(6)
+    costs = np.interp(ratios, curve["ratio"], smoothed(curve)).round(6)
     return torch.from_numpy(costs + TRIFLE * ratios)
 
 
 def smoothed(curve: Curve) -> list[float]:
     """The nats of a curve's points on a polynomial over their numbers: points lie close where it is steep.
 
-    Every point is the mean of as many draws, hence of codes in proportion to its ratio, which is its weight.
+    A point weighs as much as it is sure; all weigh alike in bundles of before errors were kept.
     """
     number = np.arange(len(curve["nats"]))
-    degree = min(SMOOTH_DEGREE, len(number) - 1)
-    values: list[float] = Polynomial.fit(number, curve["nats"], degree, w=np.sqrt(curve["ratio"]))(
-        number
-    ).tolist()
+    error = np.array(curve.get("error", np.ones(len(number))))
+    weights = 1 / error if error.all() else None
+    values: list[float] = Polynomial.fit(
+        number, curve["nats"], min(SMOOTH_DEGREE, len(number) - 1), w=weights
+    )(number).tolist()
     return values
-
-
-def rising(values: Sequence[float]) -> list[float]:
-    """The values that never fall and are closest to these in squares: falling neighbours take their mean."""
-    pools: list[tuple[float, int]] = []  # sum and number
-    for value in values:
-        total, number = value, 1
-        while pools and pools[-1][0] / pools[-1][1] > total / number:
-            before = pools.pop()
-            total, number = total + before[0], number + before[1]
-        pools.append((total, number))
-    return [total / number for total, number in pools for _ in range(number)]
 
 
 SHAPES = {"cosine": cosine, "arccos": arccos}
