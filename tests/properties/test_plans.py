@@ -156,6 +156,16 @@ def test_the_curve_is_read_between_its_points():
     assert costs.tolist() == pytest.approx([1.0, 2.0, 3.0, 3.0], abs=2e-3)
 
 
+def test_a_point_counts_for_as_much_as_it_is_sure():
+    ratios = np.linspace(0, 1, 33)[1:]
+    curve = {"ratio": ratios.tolist(), "nats": (2 + ratios).tolist(), "error": [0.01] * 32}
+    plain = costs_by_count(curve, 256)
+    curve["nats"][20] += 1
+    assert (costs_by_count(curve, 256) - plain).abs().max() > 0.1
+    curve["error"][20] = 10
+    assert (costs_by_count(curve, 256) - plain).abs().max() < 1e-3
+
+
 def test_a_flat_curve_is_planned_evenly():
     curve = {"ratio": [(i + 0.5) / 32 for i in range(32)], "nats": [4.0] * 32, "error": [0.0] * 32}
     assert optimal_counts(costs_by_count(curve, 256), 8).tolist() == [32] * 8
