@@ -39,8 +39,7 @@ class Perceptual(nn.Module):
         distance = x.new_zeros(len(x))
         # Two passes, not one over both: where one side needs no gradients, its activations are not kept.
         for a, b, head in zip(self.features(x), self.features(y), self.heads, strict=True):
-            difference = head[:, None, None] * (a - b).square()  # (B, C, h, w)
-            distance = distance + difference.sum(1).mean((1, 2))
+            distance = distance + (a - b).square().mean((2, 3)) @ head
         return distance
 
     def features(self, x: Tensor) -> list[Tensor]:

@@ -9,15 +9,12 @@ from torch import Tensor, nn
 class Attention(nn.Module):
     """Self-attention over N positions, each a row of D channels."""
 
-    qkv: nn.Module | None
-
     def __init__(self, width: int, heads: int, qk_norm: bool) -> None:
         super().__init__()
         self.heads = heads
         self.q = nn.Linear(width, width)
         self.kv = nn.Linear(width, 2 * width)
         self.out = nn.Linear(width, width)
-        self.register_module("qkv", None)  # q and kv as one layer, where ``for_few_rows`` puts it
         head_width = width // heads
         self.q_norm = nn.RMSNorm(head_width, eps=1e-6) if qk_norm else nn.Identity()
         self.k_norm = nn.RMSNorm(head_width, eps=1e-6) if qk_norm else nn.Identity()
@@ -31,13 +28,6 @@ class Attention(nn.Module):
         """(B, N, D) to keys and values, (B, M, N, d) each; ``turn`` holds the rotary angles (N, d/2)."""
         k, v = rearrange(self.kv(x), "B N (two M d) -> two B M N d", two=2, M=self.heads)
         return rotate(self.k_norm(k), turn), v
-
-    def queries_keys_values(self, x: Tensor, turn: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """All three of the same positions."""
-        if self.qkv is None:
-            return self.queries(x, turn), *self.keys_values(x, turn)
-        q, k, v = rearrange(self.qkv(x), "B N (three M d) -> three B M N d", three=3, M=self.heads)
-        return rotate(self.q_norm(q), turn), rotate(self.k_norm(k), turn), v
 
     def forward(
         self, q: Tensor, k: Tensor, v: Tensor, visible: Tensor | None = None, causal: bool = False

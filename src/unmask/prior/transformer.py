@@ -4,8 +4,6 @@ It has no time input: which codes are masked says all there is to know of the ti
 """
 
 import math
-from collections.abc import Callable
-from functools import partial
 from typing import cast
 
 import torch
@@ -14,7 +12,7 @@ from torch import Tensor, nn
 
 from unmask.prior.attention import Attention, rotary_angles
 from unmask.prior.config import PriorConfig
-from unmask.prior.few_rows import for_few_rows
+from unmask.prior.stepwise import Stepwise
 from unmask.rng import initialise
 
 
@@ -33,28 +31,6 @@ class Block(nn.Module):
         """(…, D) to (…, D), position by position."""
         y: Tensor = self.narrow(F.gelu(self.widen(self.norm2(x))))
         return y
-
-
-class Cache:
-    """Keys and values of the codes so far: what lets a causal prior take one code at a time.
-
-    Room for all positions is taken at once: growing it would copy everything for every code.
-    """
-
-    def __init__(self, batch: int, capacity: int) -> None:
-        self.batch, self.capacity = batch, capacity
-        self.length = 0
-        self.layers: dict[int, tuple[Tensor, Tensor]] = {}  # of each block, (B, M, capacity, d)
-
-    def append(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values of a block, (B, M, length + 1, d), with those of one more position."""
-        if layer not in self.layers:
-            shape = (*k.shape[:2], self.capacity, k.shape[3])
-            self.layers[layer] = (k.new_empty(shape), v.new_empty(shape))
-        assert self.length < self.capacity, "there is a code for every position"
-        all_k, all_v = self.layers[layer]
-        all_k[:, :, self.length], all_v[:, :, self.length] = k.squeeze(2), v.squeeze(2)
-        return all_k[:, :, : self.length + 1], all_v[:, :, : self.length + 1]
 
 
 class Transformer(nn.Module):
@@ -110,23 +86,9 @@ class Transformer(nn.Module):
         """(B, N) codes and (B, Q) places to (B, Q, K) logits: ``forward`` for rows of one length."""
         return self._finish(self._gathered(codes, places, None), None)
 
-    def begin(self, batch: int) -> Callable[[Tensor | None], Tensor]:
-        """``extend`` for ``batch`` new sequences, remembering the keys and values of all codes so far."""
-        network = for_few_rows(self) if batch > 1 else self  # one row is fast as it is
-        return partial(network.extend, cache=Cache(batch, self.num_positions))
-
-    def extend(self, codes: Tensor | None, cache: Cache) -> Tensor:
-        """(B, K) logits of the next code, after one more (B,) code of each sequence; the first takes none."""
-        x = self._start(cache.batch) if codes is None else self.tokens(codes)[:, None]  # (B, 1, D)
-        place = slice(cache.length, cache.length + 1)
-        x = x if self.positions is None else x + self.positions[place]
-        turn = None if self.turn is None else self.turn[place]
-        for layer, block in enumerate(self._blocks):
-            q, k, v = block.attention.queries_keys_values(block.norm1(x), turn)
-            x = x + block.attention(q, *cache.append(layer, k, v))
-            x = x + block.perceptron(x)
-        cache.length += 1
-        return self._head(x.squeeze(1))
+    def begin(self, batch: int) -> Stepwise:
+        """A function from the last code of each of ``batch`` new sequences to the logits of the next."""
+        return Stepwise(self, batch)
 
     def _embed(self, codes: Tensor) -> Tensor:
         """(B, N) codes to (B, N, D); the causal twin's input is shifted by one, behind the start vector."""
@@ -146,7 +108,8 @@ class Transformer(nn.Module):
         return cast(list[Block], list(self.blocks))
 
     def _whole(self, block: Block, x: Tensor, rng: torch.Generator | None) -> Tensor:
-        q, k, v = block.attention.queries_keys_values(block.norm1(x), self.turn)
+        normed = block.norm1(x)
+        q, (k, v) = block.attention.queries(normed, self.turn), block.attention.keys_values(normed, self.turn)
         y = block.attention(q, k, v, causal=self.causal)
         x = x + dropout(y, self.config.dropout, rng)
         return x + dropout(block.perceptron(x), self.config.dropout, rng)
