@@ -8,7 +8,12 @@ from unmask.rng import generator
 K, GRID = 10, (4, 4)
 VARIANTS = [
     {"positions": positions, "qk_norm": qk_norm, "init": init}
-    for positions, qk_norm, init in [("learned", False, "torch"), ("rotary", True, "gpt2")]
+    for positions, qk_norm, init in [
+        ("learned", False, "torch"),
+        ("learned", True, "torch"),
+        ("rotary", False, "gpt2"),
+        ("rotary", True, "gpt2"),
+    ]
 ]
 
 
@@ -37,9 +42,10 @@ def test_logits_where_wanted_equal_the_full_computation(kind, variant, share, co
     torch.testing.assert_close(prior(codes, where), full[where], atol=1e-5, rtol=0)
 
 
+@pytest.mark.parametrize("count", [1, 5])
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
-def test_the_cached_causal_prior_equals_the_uncached(variant, codes):
-    prior = small_prior("autoregressive", **variant)
+def test_the_cached_causal_prior_equals_the_uncached(variant, count, codes):
+    prior, codes = small_prior("autoregressive", **variant), codes[:count]
     full = prior(codes, torch.ones_like(codes, dtype=torch.bool)).view(*codes.shape, K)
     next_logits = prior.begin(len(codes))
     stepwise = torch.stack([next_logits(code) for code in [None, *codes[:, :-1].T]], dim=1)
