@@ -104,6 +104,8 @@ def main(folder: Path) -> dict[str, Any]:
         kill_at_random(folder, lives.uniform(0, longest_life))
         mid_save += any(folder.rglob(".*"))
         steps.append(check(folder))
+        if steps[-1] == steps[-2]:
+            longest_life *= 1.1  # the machine may have become slower since a round was timed
     assert steps == sorted(steps), "a checkpoint was lost"
     return {"kills": KILLS, "mid_save": mid_save, "steps": steps[-1] - steps[0]}
 
