@@ -89,7 +89,7 @@ def code_after_code(twin: Transformer, count: int) -> None:
         "literal": lambda: [literal_next(twin, codes, place) for place in places],
         "unmask": lambda: autoregress(twin, range(count), seed=0, batch=count),
     }
-    timings = interleave(contestants, repeats=5)
+    timings = interleave(contestants, repeats=11)
     timings["literal"] = times(timings["literal"], 256 / len(places))
     config = {"prior": "paper, 77M, causal", "pictures": count, "positions_measured_of_literal": len(places)}
     row(f"sample {count} autoregressively", "unmask", timings, baseline="literal", config=config)
