@@ -135,7 +135,7 @@ class Plain:
         self.codec = Autoencoder(CodecConfig(), generator(0)).to(memory_format=torch.contiguous_format)
         self.codebook = self.codec.quantizer.codebook
         self.critic = Discriminator(LOSS, generator(0)).to(memory_format=torch.contiguous_format)
-        self.perceptual = perceptual()
+        self.perceptual = perceptual().to(memory_format=torch.contiguous_format)
         self.optimizer = torch.optim.Adam(self.codec.parameters(), lr=optim(batch).lr)
         self.critic_optimizer = torch.optim.Adam(self.critic.parameters(), lr=optim(batch).lr)
         self.images = torch.from_numpy(noise(batch)).permute(0, 3, 1, 2).float().div(255).contiguous()
@@ -158,6 +158,11 @@ class Plain:
         chosen = F.one_hot(codes, len(self.codebook)).float() @ self.codebook
         return chosen.view(-1, 16, 16, chosen.shape[1]).permute(0, 3, 1, 2).contiguous()
 
+    def distance(self, output: Tensor) -> Tensor:
+        seen = [self.perceptual.features(images) for images in (self.images, output)]
+        levels = zip(*seen, self.perceptual.heads, strict=True)
+        return torch.stack([(a - b).square().mean((2, 3)) @ head for a, b, head in levels]).sum(0)
+
     def training_step(self) -> None:
         rng = generator(0)
         latents = run(self.codec.encoder, self.images)
@@ -166,7 +171,7 @@ class Plain:
             latents, quantized.detach()
         )
         output = run(self.codec.decoder, latents + (quantized - latents).detach())
-        rec = (self.images - output).abs().mean() + self.perceptual(self.images, output).mean()
+        rec = (self.images - output).abs().mean() + self.distance(output).mean()
         adversarial = generator_loss(self.critic.layers(augment(output, rng)), "hinge")
         last = self.codec.decoder[-1].weight
         (from_rec,) = torch.autograd.grad(rec, last, retain_graph=True)

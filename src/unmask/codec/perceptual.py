@@ -5,6 +5,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from unmask.codec.blocks import channels_last
+
 _COMPARED = {"vgg": (3, 8, 15, 22, 29), "alex": (1, 4, 7, 9, 11)}  # layers of the trunk
 _WIDTHS = {"vgg": (64, 128, 256, 512, 512), "alex": (64, 192, 384, 256, 256)}  # their channels
 
@@ -30,6 +32,7 @@ class Perceptual(nn.Module):
         for parameter in self.parameters():
             nn.init.constant_(parameter, torch.nan)
         self.requires_grad_(False)
+        channels_last(self)
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         """How far each picture in x is from its fellow in y, with gradients to both.
@@ -39,7 +42,7 @@ class Perceptual(nn.Module):
         distance = x.new_zeros(len(x))
         # Two passes, not one over both: where one side needs no gradients, its activations are not kept.
         for a, b, head in zip(self.features(x), self.features(y), self.heads, strict=True):
-            distance = distance + (a - b).square().mean((2, 3)) @ head
+            distance = distance + ((a - b).square().movedim(1, 3) @ head).mean((1, 2))
         return distance
 
     def features(self, x: Tensor) -> list[Tensor]:
@@ -60,7 +63,7 @@ def _normalised(x: Tensor) -> Tensor:
     """Features divided by their length over channels; where all are 0 they stay 0, and so do gradients."""
     x = x.to(torch.promote_types(x.dtype, torch.float32))  # squares of features overflow float16
     length: Tensor = torch.linalg.vector_norm(x, dim=1, keepdim=True)
-    return x / (length + 1e-10)
+    return x * (length + 1e-10).reciprocal()
 
 
 def _vgg() -> nn.Sequential:
