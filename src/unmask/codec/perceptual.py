@@ -41,8 +41,10 @@ class Perceptual(nn.Module):
         """
         distance = x.new_zeros(len(x))
         # Two passes, not one over both: where one side needs no gradients, its activations are not kept.
-        for a, b, head in zip(self.features(x), self.features(y), self.heads, strict=True):
-            distance = distance + ((a - b).square().movedim(1, 3) @ head).mean((1, 2))
+        levels = zip(self.features(x), self.features(y), self.heads, strict=True)
+        with torch.autocast(x.device.type, enabled=False):
+            for a, b, head in levels:
+                distance = distance + ((a - b).square().movedim(1, 3) @ head).mean((1, 2))
         return distance
 
     def features(self, x: Tensor) -> list[Tensor]:
