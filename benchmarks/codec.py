@@ -2,7 +2,8 @@
 
 The baseline is the same network written plainly: memory in the usual order and handed back when freed, swish
 and attention spelt out, pixels repeated before they are convolved, codes looked up by one-hot products, and
-L_rec, L_G and their sum differentiated one after the other for λ.
+L_rec, L_G and their sum differentiated one after the other for λ, all in float32. Training is timed in the
+precision that Unmask takes by itself, and in float32.
 """
 
 import multiprocessing
@@ -30,11 +31,14 @@ from unmask.memory import kept_memory
 from unmask.rng import generator
 from unmask.training.codec_task import CodecTask
 from unmask.training.config import EngineConfig, LoopConfig, OptimConfig
-from unmask.training.engine import Engine
+from unmask.training.engine import Engine, wants_bfloat16
 
 SIZE = 256
 LOSS = LossConfig(adversarial_start=0)
-WORK = (("training step", 1), ("training step", 4), ("encode", 1), ("decode", 1))  # batches; the paper's is 4
+WORK = (("training step", 1, 9), ("training step", 4, 5), ("encode", 1, 9), ("decode", 1, 9))
+"""What, of how many pictures (the paper's batch is 4), how often."""
+SETTLE = {"plain": 20, "unmask": 2, "unmask, float32": 2}
+"""Times before any is counted: memory that is handed back is taken anew until the heap has grown round it."""
 
 
 def main() -> None:
@@ -45,21 +49,30 @@ def main() -> None:
 def speed() -> None:
     """Each contestant has a fresh process, since how freed memory is kept is a matter of the process."""
     spawn = multiprocessing.get_context("spawn")
-    for what, batch in WORK:
-        with spawn.Pool(1, start, ["unmask", batch]) as ours, spawn.Pool(1, start, ["plain", batch]) as plain:
-            contestants = {
-                "plain": partial(plain.apply, work, [what]),
-                "unmask": partial(ours.apply, work, [what]),
-            }
-            timings = interleave(contestants, repeats=9)
-        config = {"codec": "paper, 63M", "batch": batch, "size_px": SIZE}
-        row(f"codec {what}", "unmask", timings, baseline="plain", config=config)
+    trained = {
+        "unmask": "bfloat16" if wants_bfloat16("auto", "cpu") else "float32",
+        "unmask, float32": "float32",
+    }
+    for what, batch, repeats in WORK:
+        precisions = trained if what == "training step" else {"unmask": "float32"}
+        contestants = {}
+        with ExitStack() as pools:
+            for name in ("plain", *precisions):
+                pool = pools.enter_context(spawn.Pool(1, start, [name, batch]))
+                contestants[name] = partial(pool.apply, work, [what])
+                for _ in range(SETTLE[name]):
+                    contestants[name]()
+            timings = interleave(contestants, repeats)
+        for name, precision in precisions.items():
+            config = {"codec": "paper, 63M", "batch": batch, "size_px": SIZE, "precision": precision}
+            row(f"codec {what}", name, timings, baseline="plain", config=config)
 
 
 def start(contestant: str, batch: int) -> None:
     """Set up a worker process."""
     global CONTESTANT
-    CONTESTANT = Ours(batch) if contestant == "unmask" else Plain(batch)
+    kinds = {"plain": Plain, "unmask": Ours, "unmask, float32": partial(Ours, precision="32")}
+    CONTESTANT = kinds[contestant](batch)
 
 
 def work(what: str) -> None:
@@ -69,9 +82,9 @@ def work(what: str) -> None:
 class Ours:
     """Unmask as it is used."""
 
-    def __init__(self, batch: int) -> None:
-        pictures = PixelSet(["noise"], np.zeros(1, np.int64), lambda rows: noise(len(rows)), ["noise"])
-        engine = Engine(EngineConfig(device="cpu"))
+    def __init__(self, batch: int, precision: str = "auto") -> None:
+        pictures = noise_set(SIZE)
+        engine = Engine(EngineConfig(device="cpu", precision=precision))
         self.task = CodecTask(
             CodecConfig(), LOSS, optim(batch), LoopConfig(), engine, pictures, pictures,
             flip=False, perceptual=perceptual(), about={},
@@ -118,8 +131,12 @@ def optim(batch: int) -> OptimConfig:
     return OptimConfig(batch=batch, ema_every=10**9)
 
 
-def noise(count: int) -> np.ndarray:
-    return np.random.default_rng(0).integers(0, 256, (count, SIZE, SIZE, 3), dtype=np.uint8)
+def noise_set(size: int) -> PixelSet:
+    return PixelSet(["noise"], np.zeros(1, np.int64), lambda rows: noise(len(rows), size), ["noise"])
+
+
+def noise(count: int, size: int = SIZE) -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 256, (count, size, size, 3), dtype=np.uint8)
 
 
 def perceptual() -> Perceptual:

@@ -12,7 +12,7 @@ wanted=" $* "
 out=runs/experiments
 # The paper's prior, but smaller: what the preset has beyond the paper is switched off.
 plain=(
-    --preset emoji --engine.threads 1 --images.shift 0
+    --preset emoji --engine.threads 1 --engine.precision 32 --images.shift 0
     --prior.width 128 --prior.depth 4 --prior.heads 4
     --prior.positions learned --prior.init torch --prior.dropout 0
     --diffusion.no-stratified --diffusion.validation-draws 4

@@ -230,8 +230,9 @@ def _train(task: Task, run: Run, settings: Settings, engine: Engine, command: st
     loop = settings.loop
     if engine.is_first:
         _say(
-            f"{loop.steps} steps of {task.num_examples} examples on {engine.device.type}, in {run.folder}; "
-            f"figures every {loop.log_every} steps, held-out pictures every {loop.validate_every}"
+            f"{loop.steps} steps of {task.num_examples} examples on {engine.device.type} in "
+            f"{engine.precision}, into {run.folder}; figures every {loop.log_every} steps, held-out pictures "
+            f"every {loop.validate_every}"
         )
     finished = train(task, run, loop, engine)
     if engine.is_first:
@@ -254,18 +255,26 @@ def _check_out(out: Path, resume: bool, engine: Engine) -> None:
 
 def _open_run(settings: Settings, inputs: dict[str, str], out: Path, resume: bool, engine: Engine) -> Run:
     """A new run, or the one to go on with if what it trains is still the same."""
-    config = inputs | {"processes": engine.world, "settings": to_json(settings)}
+    how = {"processes": engine.world, "precision": engine.precision}
+    config = inputs | how | {"settings": to_json(settings)}
     if not engine.is_first:
         return Run(out, config)
     if not resume:
         return Run.create(out, config, tensorboard=True)
     run = Run.open(out, tensorboard=True)
     _check_resumed(run, settings)
-    before, now = run.config.get("processes", engine.world), engine.world
-    if before != now:
-        _say(f"trained by {before} processes so far, now by {now}: a step has {now}/{before} of the pictures")
+    _say_what_changed(how | run.config, how)
     run.update_config(config)
     return run
+
+
+def _say_what_changed(before: dict[str, Any], now: dict[str, Any]) -> None:
+    """Tell how a run goes on otherwise than so far, as it may on another machine."""
+    m, n = before["processes"], now["processes"]
+    if m != n:
+        _say(f"trained by {m} processes so far, now by {n}: a step has {n}/{m} of the pictures")
+    if before["precision"] != now["precision"]:
+        _say(f"trained in {before['precision']} so far, now in {now['precision']}")
 
 
 def _check_resumed(run: Run, settings: Settings) -> None:

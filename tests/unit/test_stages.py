@@ -32,7 +32,7 @@ CODEC = CodecTraining(
     loss=LossConfig(perceptual="off", adversarial="off", discriminator_width=8, discriminator_layers=1),
     optim=OptimConfig(lr=1e-3, batch=2),
     loop=LOOP,
-    engine=EngineConfig(device="cpu", threads=1),
+    engine=EngineConfig(device="cpu", threads=1, precision="32"),
 )
 PRIOR = PriorTraining(
     images=IMAGES,
@@ -112,6 +112,20 @@ def test_where_pixels_are_kept_may_change_and_what_shapes_networks_may_not(data,
     ):
         with pytest.raises(RunError, match=f"other settings under {next(iter(changed))}"):
             train_codec(replace(longer, **changed), data, place / "codec", resume=True)
+
+
+def test_a_run_says_in_what_precision_it_computes_and_when_that_changes(data, place, capsys):
+    """As it may where a training is resumed on another machine."""
+    train_codec(CODEC, data, place / "codec")
+    assert "on cpu in float32, into" in capsys.readouterr().err
+    for steps, engine, said in (
+        (3, replace(CODEC.engine, precision="bf16"), "trained in float32 so far, now in bfloat16\n"),
+        (4, CODEC.engine, "trained in bfloat16 so far, now in float32\n"),
+    ):
+        train_codec(
+            replace(CODEC, loop=replace(LOOP, steps=steps), engine=engine), data, place / "codec", resume=True
+        )
+        assert said in capsys.readouterr().err
 
 
 def test_a_prior_on_stored_codes_knows_what_was_held_out_when_they_were_made(data, place):

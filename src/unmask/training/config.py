@@ -75,7 +75,7 @@ class EngineConfig:
     device: Annotated[Device, arg(aliases=["--device"])] = "auto"
     """auto: a GPU if there is one."""
     precision: Literal["auto", "32", "bf16"] = "auto"
-    """auto: bfloat16 where the device gains from it (recent GPUs), float32 elsewhere."""
+    """auto: bfloat16 where the device has it (GPUs since 2020, CPUs with avx512_bf16), float32 elsewhere."""
     threads: int = 0
     """CPU threads. 0: all cores."""
 

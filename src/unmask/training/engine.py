@@ -29,6 +29,8 @@ class Engine:
             torch.set_num_threads(config.threads)
         local = int(os.environ.get("LOCAL_WORLD_SIZE", 1))  # torchrun says how many we are
         world = int(os.environ.get("WORLD_SIZE", 1))
+        bfloat16 = wants_bfloat16(config.precision, device)
+        self.precision = "bfloat16" if bfloat16 else "float32"
         # torch 2.13 has another name for broadcast_buffers, which torch 2.6 does not know.
         warnings.filterwarnings("ignore", ".*broadcast_buffers.*", FutureWarning)
         self._fabric = Fabric(
@@ -38,7 +40,7 @@ class Engine:
             # The discriminator runs twice before it is differentiated; broadcasting its statistics in
             # between would change tensors that the backward pass still needs.
             strategy=DDPStrategy(broadcast_buffers=False) if world > 1 else "auto",
-            plugins=Bfloat16(device) if wants_bfloat16(config.precision, device) else Precision(),
+            plugins=Bfloat16(device) if bfloat16 else Precision(),
         )
         self._fabric.launch()
         # Gradients go from GPU to GPU. What else there is to say goes another way, on which nobody waits for
@@ -133,7 +135,8 @@ class Bfloat16(Precision):
 
 
 def wants_bfloat16(precision: str, device: str) -> bool:
-    """Whether to compute in bfloat16: on GPUs that have it; CPUs are slower with it."""
-    if precision == "auto":
-        return device == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-    return precision == "bf16"
+    """Whether to compute in bfloat16; auto: where the device multiplies it itself instead of emulating it."""
+    if precision != "auto":
+        return precision == "bf16"
+    on_gpu = device == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    return on_gpu or (device == "cpu" and torch.cpu._is_avx512_bf16_supported())

@@ -23,16 +23,12 @@ LOSS = LossConfig(perceptual="off", adversarial_start=0, discriminator_width=8, 
 OPTIM = OptimConfig(lr=1e-2, batch=4, ema_every=1, ema_decay=0.5)
 
 
-@pytest.fixture(scope="module")
-def engine():
-    return Engine(EngineConfig(device="cpu", threads=1))
-
-
 @pytest.fixture
-def make_task(engine, pixels):
-    def make(codec=CODEC, loss=LOSS, optim=OPTIM, steps=6):
+def make_task(pixels):
+    def make(codec=CODEC, loss=LOSS, optim=OPTIM, steps=6, precision="32"):
         parts = (pixels.split("train"), pixels.split("validation"))
         loop = LoopConfig(steps=steps)
+        engine = Engine(EngineConfig(device="cpu", threads=1, precision=precision))
         return CodecTask(codec, loss, optim, loop, engine, *parts, flip=True, perceptual=None, about={})
 
     return make
@@ -80,18 +76,19 @@ def test_accumulated_passes_step_along_the_mean_of_their_gradients(make_task):
         torch.testing.assert_close(tensor, moved[1][name], atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.parametrize("precision", ["32", "bf16"])
 @pytest.mark.parametrize("kind", ["nearest", "gumbel", "fsq"])
-def test_a_restored_task_goes_on_bit_for_bit(make_task, kind):
+def test_a_restored_task_goes_on_bit_for_bit(make_task, kind, precision):
     quantizer = QuantizerConfig(**vars(CODEC.quantizer) | {"kind": kind, "levels": (4, 4)})
     codec = CodecConfig(**vars(CODEC) | {"quantizer": quantizer})
-    whole = make_task(codec=codec)
+    whole = make_task(codec=codec, precision=precision)
     whole.begin()
     for step in range(5):
         whole.step(step)
         if step == 2:
             state = whole.state()
             halfway = {key: _copy(value) for key, value in state.items()}
-    resumed = make_task(codec=codec)
+    resumed = make_task(codec=codec, precision=precision)
     resumed.load(halfway)
     for step in range(3, 5):
         resumed.step(step)
@@ -166,11 +163,9 @@ def _equal(a, b):
     return a == b
 
 
-def test_an_adversarial_step_can_be_taken_in_bfloat16(pixels):
+def test_an_adversarial_step_can_be_taken_in_bfloat16(make_task):
     """λ is differentiated from the very outputs that pass through the mixed precision."""
-    engine = Engine(EngineConfig(device="cpu", threads=1, precision="bf16"))
-    parts = (pixels.split("train"), pixels.split("validation"))
-    task = CodecTask(CODEC, LOSS, OPTIM, LoopConfig(steps=1), engine, *parts, flip=True, about={})
+    task = make_task(precision="bf16")
     task.begin()
     figures = task.step(0)
     assert all(math.isfinite(value) for value in figures.values())

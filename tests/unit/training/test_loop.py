@@ -60,7 +60,7 @@ class Counting:
 
 @pytest.fixture(scope="module")
 def engine():
-    return Engine(EngineConfig(device="cpu", threads=1))
+    return Engine(EngineConfig(device="cpu", threads=1, precision="32"))
 
 
 @pytest.fixture

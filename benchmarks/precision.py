@@ -1,0 +1,69 @@
+"""A training step in bfloat16 against the same step in float32, by preset.
+
+``--engine.precision auto`` takes bfloat16 where a processor multiplies it itself. The paper's codec stands in
+``benchmarks.codec``, beside the plain one.
+"""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from benchmarks.codec import noise_set, perceptual
+from benchmarks.measure import interleave, row
+from unmask.bundle import Part
+from unmask.codes.store import Codes, Stamp
+from unmask.memory import kept_memory
+from unmask.presets import codec_preset, prior_preset
+from unmask.training.codec_task import CodecTask
+from unmask.training.config import EngineConfig
+from unmask.training.engine import Engine
+from unmask.training.loop import Task
+from unmask.training.prior_task import PriorTask
+
+PRECISIONS = {"float32": "32", "bfloat16": "bf16"}
+
+
+def main() -> None:
+    for preset, batch in (("tiny", 16), ("emoji", 8)):
+        with kept_memory():
+            compare("codec", preset, batch, repeats=9)
+    for preset, batch, repeats in (("tiny", 32, 9), ("emoji", 16, 9), ("churches", 4, 5)):
+        compare("prior", preset, batch, repeats)
+
+
+def compare(stage: str, preset: str, batch: int, repeats: int) -> None:
+    make = codec_task if stage == "codec" else prior_task
+    tasks = {name: make(preset, batch, precision) for name, precision in PRECISIONS.items()}
+    timings = interleave({name: partial(task.step, 0) for name, task in tasks.items()}, repeats)
+    config = {"stage": stage, "preset": preset, "batch": batch}
+    row("training step", "bfloat16", timings, baseline="float32", config=config)
+
+
+def codec_task(preset: str, batch: int, precision: str) -> Task:
+    settings = codec_preset(preset)
+    pictures = noise_set(settings.images.size)
+    return CodecTask(
+        settings.codec, settings.loss, replace(settings.optim, batch=batch), settings.loop, engine(precision),
+        pictures, pictures, flip=False, about={},
+        perceptual=None if settings.loss.perceptual == "off" else perceptual(),
+    )  # fmt: skip
+
+
+def prior_task(preset: str, batch: int, precision: str) -> Task:
+    """A prior on codes of noise: 8×8 of 64 for ``tiny``, 16×16 of 512 or 1024 for the others."""
+    settings, codec = prior_preset(preset), codec_preset(preset)
+    stamp = Stamp(
+        codec="", pixels=("", ""), data="noise", image_size=codec.images.size,
+        grid=codec.codec.grid(codec.images.size), codebook_size=codec.codec.quantizer.codebook_size,
+        flips=False, num_train=batch, num_validation=0,
+    )  # fmt: skip
+    codes = np.random.default_rng(0).integers(0, stamp.codebook_size, stamp.shape).astype(stamp.dtype)
+    return PriorTask(
+        settings.prior, settings.diffusion, replace(settings.optim, batch=batch), settings.loop,
+        engine(precision), Codes(stamp, codes), codec=Part({}, {}), decode=lambda codes: codes, about={},
+    )  # fmt: skip
+
+
+def engine(precision: str) -> Engine:
+    return Engine(EngineConfig(device="cpu", precision=precision))
