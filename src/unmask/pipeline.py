@@ -150,8 +150,8 @@ class Pipeline(Editor):
         )
         codes = self._draw(range(first, first + count), config, seed, batch, on_step)
         grids = rearrange(codes.to(self.device), "B (h w) -> B h w", h=self.prior.grid[0])
-        parts = (self.codec.decode(grids[start : start + batch]) for start in range(0, count, batch))
-        return [picture for images in parts for picture in to_pictures(images)]
+        # One by one: the last bit of a convolution, and so a pixel's last level, can depend on the company.
+        return [to_pictures(self.codec.decode(grid[None]))[0] for grid in grids]
 
     def preview(self, codes: Tensor, grid: tuple[int, int] | None = None) -> list[Image.Image]:
         """The (B, N) codes that ``on_step`` sees as pictures, grey where they are MASK.

@@ -43,6 +43,7 @@ class Shell:
 
     def start(self, *words: object) -> subprocess.Popen[str]:
         environment = os.environ | {"UNMASK_CACHE": str(self.folder / "cache"), "COLUMNS": "200"}
+        environment["OMP_NUM_THREADS"] = "1"  # as in the tests themselves: other tests have the other cores
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         return subprocess.Popen([UNMASK, *map(str, words)], cwd=self.folder, env=environment, **pipes)
 

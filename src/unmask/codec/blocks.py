@@ -44,16 +44,11 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x plus what attention brings to each position."""
-        rows = rearrange(self.norm(x), "B C h w -> B (h w) C")
-        q, k, v = rearrange(pointwise(self.qkv, rows), "B N (three C) -> three B 1 N C", three=3)
+        q, k, v = rearrange(self.qkv(self.norm(x)), "B (three C) h w -> three B 1 (h w) C", three=3)
         y = F.scaled_dot_product_attention(q, k, v)  # (B, 1, hw, C): one head
-        y = pointwise(self.out, y.squeeze(1))
-        return x + rearrange(y, "B (h w) C -> B C h w", h=x.shape[2])
-
-
-def pointwise(conv: nn.Conv2d, rows: Tensor) -> Tensor:
-    """A 1×1 convolution of (B, N, C) rows as the matrix product that it is, which takes less time."""
-    return F.linear(rows, conv.weight.flatten(1), conv.bias)
+        y = rearrange(y, "B 1 (h w) C -> B C h w", h=x.shape[2])
+        total: Tensor = x + self.out(y)
+        return total
 
 
 class Down(nn.Module):
