@@ -53,10 +53,10 @@ def codec_task(preset: str, batch: int, precision: str) -> Task:
 def prior_task(preset: str, batch: int, precision: str) -> Task:
     """A prior on codes of noise: 8×8 of 64 for ``tiny``, 16×16 of 512 or 1024 for the others."""
     settings, codec = prior_preset(preset), codec_preset(preset)
+    edge = codec.codec.grid(codec.images.size)
     stamp = Stamp(
-        codec="", pixels=("", ""), data="noise", image_size=codec.images.size,
-        grid=codec.codec.grid(codec.images.size), codebook_size=codec.codec.quantizer.codebook_size,
-        flips=False, num_train=batch, num_validation=0,
+        codec="", pixels=("", ""), data="noise", image_size=codec.images.size, grid=(edge, edge),
+        codebook_size=codec.codec.quantizer.codebook_size, flips=False, num_train=batch, num_validation=0,
     )  # fmt: skip
     codes = np.random.default_rng(0).integers(0, stamp.codebook_size, stamp.shape).astype(stamp.dtype)
     return PriorTask(
