@@ -97,6 +97,18 @@ def alone(target: Path) -> Iterator[None]:
             path.unlink(missing_ok=True)
 
 
+@contextmanager
+def claimed(path: Path) -> Iterator[bool]:
+    """Lock the file at ``path`` for the block; yield False, at once, if another process has it locked."""
+    with path.open("wb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
+
 def _locked(path: Path) -> IO[bytes]:
     """The file at ``path``, locked by this process: not one that another removed while we waited for it."""
     while True:

@@ -3,7 +3,8 @@
     runs/NAME/  config.json  log.jsonl  samples/  tensorboard/  checkpoints/step-00001000/  best/  last/
 
 A step is a number of optimisation steps done: what is logged or saved at step 1000 has seen 1000 batches.
-One process writes a run; any number may read it meanwhile. A kill at any instant leaves a run that resumes.
+One process writes a run, and claims it before; any number may read it meanwhile. A kill at any instant leaves
+a run that resumes.
 """
 
 import hashlib
@@ -71,6 +72,14 @@ class Run:
         except DAMAGE as error:
             raise RunError(f"{folder / 'config.json'} does not describe a run: {error!r}") from None
         return cls(folder, config, tensorboard=tensorboard)
+
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Let no other process train this run during the block; a kill ends the claim too."""
+        with files.claimed(self.folder / ".lock") as free:
+            if not free:
+                raise RunError(f"another process is training {self.folder}", hint="wait for it, or stop it")
+            yield
 
     def update_config(self, config: dict[str, Any]) -> None:
         """Put another configuration in the place of the run's own."""

@@ -1,7 +1,9 @@
 """A configuration becomes a run: each stage of training, put together from its parts."""
 
 import shlex
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -63,12 +65,15 @@ def train_codec(
     )
     if init and _is_fresh(out, resume):
         _start(task, open_model(init).codec, init)
-    inputs = {"data": _lasting_data(data)} | ({"init": _lasting(init)} if init else {})
-    run = _open_run(settings, inputs, out, resume, engine)
-    if perceptual is None and not resume and engine.is_first:
-        run.log(0, {}, kind="note: plain L1, no perceptual loss")
-        _say("plain L1, no perceptual loss: pictures will be softer than with --loss.perceptual vgg")
-    with kept_memory():
+    inputs = {
+        "data": _lasting_data(data),
+        "pictures": _fingerprint(pixels.split("train").fingerprint, pixels.split("validation").fingerprint),
+    }
+    inputs |= {"init": _lasting(init)} if init else {}
+    with _open_run(settings, inputs, out, resume, engine) as run, kept_memory():
+        if perceptual is None and not resume and engine.is_first:
+            run.log(0, {}, kind="note: plain L1, no perceptual loss")
+            _say("plain L1, no perceptual loss: pictures will be softer than with --loss.perceptual vgg")
         return _train(task, run, settings, engine, "unmask train codec")
 
 
@@ -92,8 +97,7 @@ def train_prior(
     if resume:
         _check_codec(out, codec, model.codec.fingerprint)
     codes = _codes(settings, model, data, engine)
-    # A store was made before, with settings of its own; what is held out is what was held out there.
-    settings = replace(settings, images=merge(settings.images, codes.stamp.images))
+    settings = replace(settings, images=_images_of(codes, settings.images, engine))
     task = PriorTask(
         settings.prior,
         settings.diffusion,
@@ -113,10 +117,11 @@ def train_prior(
         "codec": _lasting(codec),
         "codec_fingerprint": model.codec.fingerprint,
         "data": _lasting_data(data),
+        "pictures": _fingerprint(*codes.stamp.pixels),
     }
     inputs |= {"init": _lasting(init)} if init else {}
-    run = _open_run(settings, inputs, out, resume, engine)
-    return _train(task, run, settings, engine, "unmask train prior")
+    with _open_run(settings, inputs, out, resume, engine) as run:
+        return _train(task, run, settings, engine, "unmask train prior")
 
 
 def encode_data(
@@ -127,7 +132,7 @@ def encode_data(
     pixels = _pixels(open_source(data), data, images, engine)
     fingerprint = model.codec.fingerprint
     if out is None:
-        pictures = f"{pixels.split('train').fingerprint}-{pixels.split('validation').fingerprint}"
+        pictures = _fingerprint(pixels.split("train").fingerprint, pixels.split("validation").fingerprint)
         views = ("-flips" if images.flip else "") + (f"-shift{images.shift}" if images.shift else "")
         out = cache_folder() / f"{fingerprint}-{pictures}{views}.codes"
     codec = codec_from(model.codec).to(engine.device)
@@ -194,6 +199,22 @@ def _codes(settings: PriorTraining, model: Bundle, data: str, engine: Engine) ->
     return encode_data(model, data, settings.images, engine)
 
 
+def _images_of(codes: Codes, images: ImagesConfig, engine: Engine) -> ImagesConfig:
+    """How the pictures were seen whose codes these are: a store was made before, with settings of its own."""
+    settled = merge(images, codes.stamp.images)
+    names = [field.name for field in fields(images) if field.name not in ("size", "cache", "workers")]
+    changed = [name for name in names if getattr(images, name) != getattr(settled, name)]
+    if changed and engine.is_first:
+        told = ", ".join(f"{name.replace('_', '-')} {getattr(settled, name)}" for name in changed)
+        _say(f"the codes of {codes.stamp.data} were made with settings of their own, which hold: {told}")
+    return settled
+
+
+def _fingerprint(train: str, validation: str) -> str:
+    """Tells sets of pictures apart, and the same ones split otherwise."""
+    return f"{train}-{validation}"
+
+
 def _pixels(source: Source, data: str, images: ImagesConfig, engine: Engine) -> Pixels:
     with engine.first_goes_first():
         pixels = open_pixels(source, images)
@@ -253,19 +274,23 @@ def _check_out(out: Path, resume: bool, engine: Engine) -> None:
         Run.check_free(out)
 
 
-def _open_run(settings: Settings, inputs: dict[str, str], out: Path, resume: bool, engine: Engine) -> Run:
-    """A new run, or the one to go on with if what it trains is still the same."""
+@contextmanager
+def _open_run(
+    settings: Settings, inputs: dict[str, str], out: Path, resume: bool, engine: Engine
+) -> Iterator[Run]:
+    """A new run, or the one to go on with if what it trains is still the same, for this training alone."""
     how = {"processes": engine.world, "precision": engine.precision}
     config = inputs | how | {"settings": to_json(settings)}
     if not engine.is_first:
-        return Run(out, config)
-    if not resume:
-        return Run.create(out, config, tensorboard=True)
-    run = Run.open(out, tensorboard=True)
-    _check_resumed(run, settings)
-    _say_what_changed(how | run.config, how)
-    run.update_config(config)
-    return run
+        yield Run(out, config)
+        return
+    run = Run.open(out, tensorboard=True) if resume else Run.create(out, config, tensorboard=True)
+    with run.claimed():
+        if resume:
+            _check_resumed(run, settings, inputs["pictures"])
+            _say_what_changed(how | run.config, how)
+            run.update_config(config)
+        yield run
 
 
 def _say_what_changed(before: dict[str, Any], now: dict[str, Any]) -> None:
@@ -277,7 +302,7 @@ def _say_what_changed(before: dict[str, Any], now: dict[str, Any]) -> None:
         _say(f"trained in {before['precision']} so far, now in {now['precision']}")
 
 
-def _check_resumed(run: Run, settings: Settings) -> None:
+def _check_resumed(run: Run, settings: Settings, pictures: str) -> None:
     """Refuse what cannot go on: other pictures or networks than before, or a training that is done."""
     before, now = (_shaping(stage) for stage in (merge(settings, run.config["settings"]), settings))
     for part in before:
@@ -286,6 +311,11 @@ def _check_resumed(run: Run, settings: Settings) -> None:
                 f"{run.folder} was started with other settings under {part}; a run keeps those to its end",
                 hint="start another:  --out runs/another",
             )
+    if run.config.get("pictures", pictures) != pictures:
+        raise RunError(
+            f"the pictures are not those that {run.folder} was started with; a run keeps them to its end",
+            hint=f"start another from it:  --init {run.folder / 'last'} --out runs/another",
+        )
     done = run.last_step() or 0
     if done >= settings.loop.steps:
         raise RunError(

@@ -36,6 +36,11 @@ def num_bytes(tensors: Iterable[Tensor]) -> int:
     return sum(tensor.nbytes for tensor in tensors)
 
 
+def are_finite(state: Any) -> bool:
+    """Whether every number in the tensors of ``state`` is one, and not infinite."""
+    return all(bool(torch.isfinite(tensor).all()) for tensor in flatten(state)[1].values())
+
+
 def flatten(state: Any) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """The JSON that describes ``state``, and its tensors by their paths, those of one memory only once."""
     tensors: dict[str, Tensor] = {}

@@ -3,6 +3,7 @@ import json
 import logging
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,17 @@ def steps(run: Run) -> list[int]:
 @pytest.fixture
 def run(tmp_path) -> Run:
     return Run.create(tmp_path / "runs" / "faces", CONFIG)
+
+
+class TestClaiming:
+    def test_is_for_one_process_at_a_time(self, run):
+        with run.claimed():
+            claim = "import sys; from pathlib import Path; from unmask.runs import Run\n"
+            claim += "with Run.open(Path(sys.argv[1])).claimed(): pass"
+            other = subprocess.run([sys.executable, "-c", claim, run.folder], capture_output=True, text=True)
+            assert "another process is training" in other.stderr
+        with Run.open(run.folder).claimed():
+            pass
 
 
 class TestCreating:

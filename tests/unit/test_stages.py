@@ -20,6 +20,7 @@ from unmask.images.config import ImagesConfig
 from unmask.models import open_model
 from unmask.pipeline import load
 from unmask.prior.config import PriorConfig
+from unmask.runs import Run
 from unmask.stages import _lasting_data, _look_at, encode_data, train_codec, train_prior
 from unmask.training.config import EngineConfig, LoopConfig, OptimConfig
 from unmask.training.engine import Engine
@@ -114,6 +115,30 @@ def test_where_pixels_are_kept_may_change_and_what_shapes_networks_may_not(data,
             train_codec(replace(longer, **changed), data, place / "codec", resume=True)
 
 
+def test_a_run_does_not_go_on_with_other_pictures(model, data, place):
+    """Its order of pictures, its held-out ones and so the best so far would be of others."""
+    longer = replace(LOOP, steps=3)
+    np.save(place / "moved.npy", np.load(data))
+    np.save(data, np.load(data)[:19])
+    for go_on in (
+        lambda data: train_codec(replace(CODEC, loop=longer), data, place / "codec", resume=True),
+        lambda data: train_prior(
+            replace(PRIOR, loop=longer), "codec/best", data, place / "prior", resume=True
+        ),
+    ):
+        with pytest.raises(RunError, match="the pictures are not those that"):
+            go_on(data)
+        assert go_on("moved.npy")  # the same by another name
+
+
+def test_a_run_is_trained_by_one_process_at_a_time(data, place):
+    train_codec(CODEC, data, place / "codec")
+    longer = replace(CODEC, loop=replace(LOOP, steps=3))
+    with Run.open(place / "codec").claimed(), pytest.raises(RunError, match="another process is training"):
+        train_codec(longer, data, place / "codec", resume=True)
+    assert train_codec(longer, data, place / "codec", resume=True)
+
+
 def test_a_run_says_in_what_precision_it_computes_and_when_that_changes(data, place, capsys):
     """As it may where a training is resumed on another machine."""
     train_codec(CODEC, data, place / "codec")
@@ -128,13 +153,14 @@ def test_a_run_says_in_what_precision_it_computes_and_when_that_changes(data, pl
         assert said in capsys.readouterr().err
 
 
-def test_a_prior_on_stored_codes_knows_what_was_held_out_when_they_were_made(data, place):
+def test_a_prior_on_stored_codes_knows_what_was_held_out_when_they_were_made(data, place, capsys):
     """Its model opens the data by that split; by another one, held-out pictures would be trained on."""
     train_codec(CODEC, data, place / "codec")
     others = replace(IMAGES, validation=0.5, background="black")
     engine = Engine(CODEC.engine)
     stamp = encode_data(open_model("codec/best"), data, others, engine, place / "noise.codes").stamp
     train_prior(PRIOR, "codec/best", "noise.codes", place / "prior")
+    assert "settings of their own, which hold: background black, validation 0.5\n" in capsys.readouterr().err
     model = load("prior/best", "cpu")
     assert len(model.open(data, "validation")) == stamp.num_validation
     assert model.open(data, "train").fingerprint == stamp.pixels[0]

@@ -77,7 +77,7 @@ class EngineConfig:
     precision: Literal["auto", "32", "bf16"] = "auto"
     """auto: bfloat16 where the device has it (GPUs since 2020, CPUs with avx512_bf16), float32 elsewhere."""
     threads: int = 0
-    """CPU threads. 0: all cores."""
+    """CPU threads of a process. 0: all cores, or what torchrun gives each of several."""
 
     def __post_init__(self) -> None:
         require_at_least(0, "engine", self, "threads")

@@ -11,6 +11,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
+from unmask import tensors
 from unmask.bundle import Bundle
 from unmask.errors import TrainingError
 from unmask.memory import release_memory
@@ -114,9 +115,10 @@ class Window:
         """What any process can go on with: sums that are means over the processes."""
         return {"counts": self.counts, "sums": self._shared(engine)}
 
-    def load(self, state: Mapping[str, Any]) -> None:
+    def load(self, state: Mapping[str, Any], device: torch.device) -> None:
         """Go on from ``state``."""
-        self.counts, self.sums = dict(state["counts"]), dict(state["sums"])
+        self.counts = dict(state["counts"])
+        self.sums = {name: total.to(device) for name, total in state["sums"].items()}
 
     def _shared(self, engine: Engine) -> dict[str, Tensor]:
         if not self.sums:
@@ -153,13 +155,17 @@ def finite(figures: dict[str, float], step: int, run: Run) -> dict[str, float]:
     """The figures, unless one of them is no longer a number."""
     bad = [name for name, value in figures.items() if not math.isfinite(value)]
     if bad:
-        saved = run.last_step()
-        kept = f"the last good checkpoint is step {saved}" if saved else "nothing was saved before it"
-        raise TrainingError(
-            f"{', '.join(bad)} became infinite or not a number by step {step}; {kept}",
-            hint=f"resume from it with a smaller step:  --resume {run.folder} --optim.lr … --optim.clip 1",
-        )
+        raise _diverged(", ".join(bad), step, run)
     return figures
+
+
+def _diverged(what: str, step: int, run: Run) -> TrainingError:
+    saved = run.last_step()
+    kept = f"the last good checkpoint is step {saved}" if saved else "nothing was saved before it"
+    return TrainingError(
+        f"{what} became infinite or not a number by step {step}; {kept}",
+        hint=f"resume from it with a smaller step:  --resume {run.folder} --optim.lr … --optim.clip 1",
+    )
 
 
 def _restore(task: Task, run: Run, engine: Engine, window: Window, best: Best) -> int:
@@ -172,7 +178,7 @@ def _restore(task: Task, run: Run, engine: Engine, window: Window, best: Best) -
         return 0
     step, state = restored
     task.load(state["task"])
-    window.load(state["window"])
+    window.load(state["window"], engine.device)
     best.value, best.step = state["best"]["value"], state["best"]["step"]
     return step
 
@@ -184,6 +190,8 @@ def _save(task: Task, run: Run, engine: Engine, step: int, keep: int, window: Wi
         "window": window.state(engine),
         "best": {"value": best.value, "step": best.step},
     }
+    if not tensors.are_finite(state):  # the figures are of before the last step, which may have spoilt them
+        raise _diverged("weights", step, run)
     if engine.is_first:
         run.save_bundle("last", task.bundle(step, {}))
         run.save(step, state, keep=keep)  # last: what is saved by now need not be done again

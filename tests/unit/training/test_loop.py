@@ -134,11 +134,30 @@ def test_a_loss_that_is_no_number_ends_it_and_is_never_saved(run, engine, bad):
     assert run.last_step() == 6
 
 
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_weights_that_are_no_numbers_are_never_saved_though_the_loss_still_is_one(run, engine, bad):
+    task = Counting()
+    task.after = {7: lambda: task.value.fill_(bad)}
+    with pytest.raises(
+        TrainingError, match=r"weights became .* by step 8; the last good checkpoint is step 6"
+    ):
+        train(task, run, config(), engine)
+    assert run.last_step() == 6
+    assert run.load_bundle("last").codec.tensors["value"].isfinite()
+
+
 def test_a_figure_that_begins_within_a_window_is_averaged_over_the_steps_that_have_it(engine):
     window = Window()
     window.add({"loss": torch.tensor(1.0)})
     window.add({"loss": torch.tensor(2.0), "lambda": torch.tensor(8.0)})
     assert window.mean(engine) == {"loss": 1.5, "lambda": 8.0}
+
+
+def test_what_is_left_of_a_window_goes_on_where_the_figures_are():
+    """A figure may not come again, as that of a loss that was switched off."""
+    window = Window()
+    window.load({"counts": {"lambda": 1}, "sums": {"lambda": torch.tensor(8.0)}}, torch.device("meta"))
+    assert window.sums["lambda"].device.type == "meta"
 
 
 def test_processes_go_on_with_a_window_that_has_the_mean_of_all():
@@ -147,7 +166,7 @@ def test_processes_go_on_with_a_window_that_has_the_mean_of_all():
 
     window, again = Window(), Window()
     window.add({"loss": torch.tensor(1.0)})
-    again.load(window.state(together(torch.tensor([3.0]))))
+    again.load(window.state(together(torch.tensor([3.0]))), torch.device("cpu"))
     again.add({"loss": torch.tensor(5.0)})
     assert again.mean(together(torch.tensor([2.0 + 7.0]))) == {"loss": (1 + 3 + 5 + 7) / 4}
 
