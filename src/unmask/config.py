@@ -39,7 +39,15 @@ class CodecTraining:
     """Also measure the FID of reconstructions at every validation (unmask weights get inception)."""
 
     def __post_init__(self) -> None:
-        self.codec.grid(self.images.size)
+        grid, quantizer = self.codec.grid(self.images.size), self.codec.quantizer
+        self.loss.check_size(self.images.size)
+        latents = quantizer.kmeans_batches * self.optim.batch * grid**2
+        if quantizer.kind == "nearest" and 0 < latents < quantizer.codebook_size:
+            raise ConfigError(
+                f"k-means wants at least one latent a code: {latents} latents for {quantizer.codebook_size} "
+                "codes",
+                hint="take more batches (--codec.quantizer.kmeans-batches) or a smaller codebook",
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

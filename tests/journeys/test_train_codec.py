@@ -149,6 +149,7 @@ def test_a_mistake_is_one_sentence(unmask, tmp_path, arguments, sentence):
         np.save(tmp_path / f"{name}.npy", draws.integers(0, 255, shape, dtype=np.uint8))
     said = finish(unmask("train", "codec", *arguments), code=2)
     assert sentence in said
+    assert not (tmp_path / "runs").exists()  # so that the corrected command can be typed
 
 
 def test_a_run_is_never_overwritten_and_keeps_its_model(unmask, small, pictures, tmp_path):

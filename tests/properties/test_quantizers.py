@@ -87,11 +87,6 @@ def test_kmeans_finds_separate_clusters(rng):
     assert torch.cdist(centres, found).min(1).values.max() < 0.2
 
 
-def test_kmeans_wants_a_latent_a_code(rng):
-    with pytest.raises(ConfigError, match="7 latents for 8 codes"):
-        kmeans(torch.zeros(7, WIDTH), 8, rng)
-
-
 def test_gumbel_hardens_from_one_to_a_sixteenth():
     quantizer = Gumbel(QuantizerConfig(kind="gumbel", anneal_steps=100), WIDTH)
     assert quantizer.temperature(0) == 1

@@ -37,7 +37,9 @@ class QuantizerConfig:
         require_at_least(1, part, self, "anneal_steps")
         require_at_least(0, part, self, "codebook_weight", "commitment_weight", "kl_weight")
         require_at_least(0, part, self, "kmeans_batches", "recycle_after")
-        if self.kind == "fsq" and (math.prod(self.levels) != self.codebook_size or min(self.levels) < 2):
+        if self.kind == "fsq" and min(self.levels, default=0) < 2:
+            raise ConfigError(f"fsq levels {self.levels} must be numbers of values, each at least 2")
+        if self.kind == "fsq" and math.prod(self.levels) != self.codebook_size:
             raise ConfigError(
                 f"fsq levels {self.levels} make {math.prod(self.levels)} codes, "
                 f"but codec.quantizer.codebook-size is {self.codebook_size}",
@@ -127,3 +129,20 @@ class LossConfig:
     def __post_init__(self) -> None:
         require_at_least(0, "loss", self, "perceptual_weight", "adversarial_start", "adaptive_max")
         require_at_least(1, "loss", self, "discriminator_width", "discriminator_layers")
+
+    def check_size(self, size_px: int) -> None:
+        """Refuse pictures of which nothing would be left within the networks of the loss."""
+        least = {"vgg": 16, "alex": 31, "off": 1}[self.perceptual]
+        if size_px < least:
+            raise ConfigError(
+                f"loss.perceptual={self.perceptual} wants pictures of {least} pixels, not {size_px}",
+                hint="--loss.perceptual off",
+            )
+        # Each layer halves the picture, and two convolutions without a stride take a row and a column each.
+        least = 3 * 2**self.discriminator_layers
+        if self.adversarial != "off" and size_px < least:
+            raise ConfigError(
+                f"a discriminator of {self.discriminator_layers} layers wants pictures of {least} pixels, "
+                f"not {size_px}",
+                hint="--loss.discriminator-layers 1, or --loss.adversarial off",
+            )

@@ -3,8 +3,6 @@
 import torch
 from torch import Tensor
 
-from unmask.errors import ConfigError
-
 CHUNK = 65_536  # rows whose distances are held at once
 
 
@@ -23,11 +21,7 @@ def nearest_rows(rows: Tensor, centres: Tensor) -> Tensor:
 
 def kmeans(rows: Tensor, num_centres: int, rng: torch.Generator, num_rounds: int = 20) -> Tensor:
     """(n, E) rows to (num_centres, E) centres by Lloyd's rounds; an empty centre moves onto a random row."""
-    if len(rows) < num_centres:
-        raise ConfigError(
-            f"k-means wants at least one latent a code: {len(rows)} latents for {num_centres} codes",
-            hint="take more batches (--codec.quantizer.kmeans-batches) or a smaller codebook",
-        )
+    assert len(rows) >= num_centres, f"{len(rows)} latents for {num_centres} codes"
     order = torch.randperm(len(rows), generator=rng, device=rng.device).to(rows.device)
     centres = rows[order[:num_centres]].clone()
     for _ in range(num_rounds):

@@ -15,7 +15,7 @@ from unmask.codec.kmeans import kmeans, nearest_rows
 class Quantized(NamedTuple):
     """Latents after quantisation, with what training needs of it."""
 
-    latents: Tensor  # (B, E, h, w), equal to lookup(codes), differentiable towards the encoder
+    latents: Tensor  # (B, E, h, w), equal to lookup(codes) but for Gumbel's mixtures, differentiable
     codes: Tensor  # (B, h, w) int64 in [0, K)
     loss: Tensor  # scalar, the quantiser's own term
     before: Tensor  # (B, E, h, w), the latents as the encoder gave them

@@ -61,7 +61,7 @@ def measure_reconstructions(
             copied += Moments.of(inception(to_levels(output)))
         report(start + len(images), len(mine))
     figures = dict(zip(measures, (add_up(sums) / len(pixels)).tolist(), strict=True))
-    if inception:
+    if inception and len(pixels) > 1:  # one picture has no covariance
         figures["fid"] = frechet_distance(real.total(add_up), copied.total(add_up))
     return figures | usage(add_up(counts))
 

@@ -80,6 +80,10 @@ def test_pictures_smaller_than_a_window_of_ssim_have_none(measure):
     assert list(measure(5, size_px=8)) == ["l1", "psnr", "lpips", "fid", "codes_used", "perplexity"]
 
 
+def test_one_picture_has_no_fid(measure):
+    assert list(measure(1)) == ["l1", "psnr", "ssim", "lpips", "codes_used", "perplexity"]
+
+
 @pytest.mark.parametrize(("count", "world"), [(5, 2), (2, 3)])
 def test_processes_measure_together_what_one_measures_alone(measure, count, world):
     """Of two pictures the third process has none, and still takes part in every sum."""
