@@ -352,6 +352,13 @@ def test_a_pair_of_temperatures_moves_from_the_first_code_to_the_last():
     assert torch.equal(constant, fill(table, masked(500), plan, seed=3, temperature=0.7))
 
 
+def test_a_pair_of_temperatures_begins_with_the_first_code_to_draw_however_many_are_known():
+    table, codes = Table(), masked(500)
+    codes[:, :3] = 1
+    last = fill(table, codes, torch.ones(500, N, dtype=torch.int64), seed=3, temperature=(0.0, 2.0))[:, 3]
+    assert (last == table.logits[(1, 1, 1, MASK)][3].argmax()).all()
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_predictions_that_are_no_numbers_are_one_sentence(value):
     table = Table()

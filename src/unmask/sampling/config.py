@@ -8,7 +8,7 @@ from tyro.constructors import PrimitiveConstructorSpec
 from unmask.errors import ConfigError
 
 Temperature = float | tuple[float, float]
-"""A constant, or one that moves with the share of codes masked: linear, from all masked to none."""
+"""A constant, or one that moves linearly with the share of codes still to draw: from all of them to none."""
 Schedule = Literal["even", "cosine", "arccos", "optimal"]
 Order = Literal["random", "halton", "raster", "confidence", "entropy"]
 
@@ -85,8 +85,9 @@ class SamplingConfig:
         for what, name, kinds in (("schedule", self.schedule, Schedule), ("order", self.order, Order)):
             if name not in get_args(kinds):
                 raise ConfigError(f"there is no {what} {name!r}", hint=f"one of {', '.join(get_args(kinds))}")
-        if min(self.choice_temperature, self.gamma) < 0:
-            raise ConfigError("choice-temperature and gamma must not be negative")
+        for setting, value in (("choice-temperature", self.choice_temperature), ("gamma", self.gamma)):
+            if not value >= 0:
+                raise ConfigError(f"{setting} {value} must be at least 0")
         if not (0 <= self.remask <= 1 and 0 <= self.remask_cap <= 1):
             raise ConfigError(f"remask {self.remask} and remask-cap {self.remask_cap} must be in [0, 1]")
         if self.order == "entropy" and (self.steps or self.schedule != "even" or self.remask):

@@ -121,7 +121,8 @@ class _Filling:
         images, draws = self._first + rows[row], self.draws[rows[row], position]
         self.draws[rows] += asked
         addresses = list(zip(images.tolist(), position.tolist(), draws.tolist(), strict=True))
-        drawn = self._pick(logits, addresses, masked.double().mean(1)[row])
+        left = masked.double().sum(1) / self.unknown[rows].sum(1)
+        drawn = self._pick(logits, addresses, left[row])
         if self._on_draw:
             self._on_draw(logits, addresses, drawn)
         return drawn
