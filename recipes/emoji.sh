@@ -14,7 +14,7 @@ unmask weights get lpips-alex
 
 # In float32, as what is shipped was trained; without this, CPUs that have bfloat16 take it and less time.
 preset=(--preset emoji --engine.precision 32)
-train codec "$out/codec" emoji "${preset[@]}"
+train codec "$out/codec" emoji "${preset[@]}" --optim.cooldown 450
 # Half the size; the prior then learns the codes of the very codec that is shipped.
 unmask export "$out/codec/best" --to half --out "$out/codec-half"
 prior=("$out/codec-half" emoji "${preset[@]}")

@@ -38,8 +38,8 @@ HELP = """Compare samples or reconstructions with real pictures: FID, KID, preci
   unmask evaluate runs/prior/best emoji --count 1000
   unmask evaluate runs/prior/best emoji --steps 16,50,256 --temperature 0.8,0.9,1.0
   unmask evaluate runs/prior/best emoji --metrics prdc,diversity --temperature 0.5,0.7,0.9,1.0
-  unmask evaluate runs/codec/best emoji --what reconstructions
-  unmask evaluate runs/prior/best emoji --what held-out        real pictures: what samples could reach
+  unmask evaluate runs/codec/best emoji --what reconstructions --out evaluation-codec
+  unmask evaluate runs/prior/best emoji --what held-out --out evaluation-held-out   what samples could reach
 
 Lists are swept, every value with every other. Samples are kept in a folder, shared by all metrics. After a
 stop, run the same command again to continue; with more values or metrics, only what is missing is computed.
