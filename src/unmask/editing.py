@@ -20,6 +20,7 @@ from unmask.sampling.config import (
 )
 from unmask.sampling.fill import OnStep
 from unmask.sampling.inpaint import Box, Patch, Sides, cut, frame, refill, selection
+from unmask.sampling.rules import remasking
 from unmask.sampling.sample import sample_codes
 
 BATCH = 16  # pictures in memory at once
@@ -35,6 +36,7 @@ class Editor(Model):
         *,
         steps: int | None = None,
         temperature: Temperature = CanvasConfig.temperature,
+        remask: float = CanvasConfig.remask,
         order: Order = CanvasConfig.order,
         seed: int = 0,
         stride: int = CanvasConfig.stride,
@@ -50,7 +52,12 @@ class Editor(Model):
         self._check_size(size)
         factor = self.codec.config.factor
         config = CanvasConfig(
-            steps=steps, temperature=temperature, order=order, stride=stride, windows=windows
+            steps=steps,
+            temperature=temperature,
+            remask=remask,
+            order=order,
+            stride=stride,
+            windows=windows,
         )
         denoise = self._canvas((-(-size[1] // factor), -(-size[0] // factor)), config, seed)
         codes = sample_codes(
@@ -67,6 +74,7 @@ class Editor(Model):
         count: int = EditConfig.count,
         steps: int | None = None,
         temperature: Temperature = EditConfig.temperature,
+        remask: float = EditConfig.remask,
         seed: int = 0,
         seam: int | None = None,
         rank: bool = EditConfig.rank,
@@ -87,6 +95,7 @@ class Editor(Model):
             count=count,
             steps=steps,
             temperature=temperature,
+            remask=remask,
             seam=seam,
             rank=rank,
             stride=stride,
@@ -101,6 +110,7 @@ class Editor(Model):
             seed=seed,
             steps=config.steps,
             temperature=config.temperature,
+            remask=remasking(config.remask),
             batch=BATCH,
             on_step=on_step,
         )
@@ -127,6 +137,7 @@ class Editor(Model):
         count: int = EditConfig.count,
         steps: int | None = None,
         temperature: Temperature = EditConfig.temperature,
+        remask: float = EditConfig.remask,
         seed: int = 0,
         seam: int | None = None,
         rank: bool = EditConfig.rank,
@@ -145,6 +156,7 @@ class Editor(Model):
             count=count,
             steps=steps,
             temperature=temperature,
+            remask=remask,
             seed=seed,
             seam=seam,
             rank=rank,

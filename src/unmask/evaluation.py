@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 """Settings and figures of one set of pictures: ``fid`` is a figure, ``fid_error`` its standard error."""
 
-SETTINGS = ("steps", "temperature", "schedule", "order")  # what a sweep varies
+SETTINGS = ("steps", "temperature", "schedule", "order", "remask")  # what a sweep varies
 PANELS = 4  # in a row of the plot
 
 
 def in_words(config: SamplingConfig) -> str:
     """The settings of a sweep, such as ``even random 50 steps temperature 0.9``."""
-    return f"{config.schedule} {config.order} {_or_all(config.steps)} steps temperature {config.temperature}"
+    words = f"{config.schedule} {config.order} {_or_all(config.steps)} steps temperature {config.temperature}"
+    return f"{words} remask {config.remask}" if config.remask else words
 
 
 def samples_folder(folder: Path, config: SamplingConfig) -> Path:
@@ -88,12 +89,12 @@ class Results:
         return table
 
     def plot(self, figures: Sequence[str]) -> Path | None:
-        """``results.png``, each figure over the steps or temperatures that were swept; None if none were.
+        """``results.png``, each figure over the steps, temperatures or remasking swept; None if none were.
 
         It takes matplotlib.
         """
         swept = [name for name in SETTINGS if len({row[name] for row in self.rows if name in row}) > 1]
-        along = next((name for name in ("steps", "temperature") if name in swept), None)
+        along = next((name for name in ("steps", "temperature", "remask") if name in swept), None)
         if along is None:
             return None
         path = self.folder / "results.png"
@@ -122,7 +123,7 @@ class Results:
             self.folder.mkdir(parents=True, exist_ok=True)
             content = json.loads(path.read_bytes())
             there = {name: content[name] for name in self._about}
-            self.rows, self.real = content["results"], content["real"]
+            self.rows, self.real = [_complete(row) for row in content["results"]], content["real"]
         except FileNotFoundError:
             return
         except OSError as error:
@@ -147,6 +148,11 @@ class Results:
 
 def _settings(config: SamplingConfig | None) -> Row:
     return {name: getattr(config, name) for name in SETTINGS} if config else {}
+
+
+def _complete(row: Row) -> Row:
+    """A row with the settings that could not be swept when it was measured."""
+    return {**row, "remask": row.get("remask", 0.0)} if "steps" in row else row
 
 
 def _plain(figures: "Mapping[str, Estimate]") -> Row:

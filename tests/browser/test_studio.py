@@ -66,6 +66,7 @@ class TestCreate:
         recipe = page.locator("#recipe")
         expect(recipe).to_contain_text(f"--seed {seed}")
         expect(recipe).to_contain_text("model.sample(3, steps=8")
+        expect(recipe).to_contain_text("--remask 1")
         assert recipe.evaluate("dialog => dialog.scrollWidth === dialog.clientWidth")
         shot(page, "code")
         page.keyboard.press("Escape")
@@ -91,7 +92,8 @@ class TestCreate:
         page = tab()
         set_range(page, "Pictures", 1)
         page.get_by_label("Order").select_option("entropy")
-        expect(page.get_by_label("Steps").locator("visible=true")).to_be_disabled()
+        for label in ("Steps", "Remasking", "Schedule"):
+            expect(page.get_by_label(label).locator("visible=true")).to_be_disabled()
         button(page, "Create pictures").click()
         expect(page.locator(".batch .tile:enabled")).to_have_count(1)
 

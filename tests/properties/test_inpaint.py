@@ -17,6 +17,7 @@ from unmask.rng import generator
 from unmask.sampling.canvas import Canvas
 from unmask.sampling.fill import fill
 from unmask.sampling.inpaint import cut, fade, frame, refill, selection
+from unmask.sampling.rules import remasking
 
 SIZE = 16  # pixels of a training picture
 FEW = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -187,6 +188,32 @@ def test_known_codes_never_change_and_the_chain_begins_with_the_number_of_masked
         assert torch.equal(drawn, fill(Table(), codes.expand(count, -1), plan, seed=seed))
 
 
+@given(st.lists(st.integers(0, 3), min_size=4, max_size=4), st.integers(1, 5), st.integers(0, 5))
+def test_remasking_takes_back_nothing_that_was_given(codes, count, seed):
+    codes = torch.tensor(codes)
+    if (codes == 3).any():
+        drawn = refill(Table(), codes, count, seed=seed, remask=remasking(1.0)).codes
+        assert torch.equal(drawn[:, codes != 3], codes[codes != 3].expand(count, -1))
+        assert (drawn < 3).all()
+
+
+def test_with_remasking_a_code_counts_as_it_was_drawn_last():
+    """Of a table in which codes ignore each other that is the likelihood of what came out."""
+    table, start = Table(), torch.tensor([3, 1, 3, 3])
+    table.logits[:] = table.logits[(1, 1, 1, 1)]
+    drawn = refill(table, start, 50, seed=4, remask=remasking(1.0))
+    log_p = table.logits[(1, 1, 1, 1)].log_softmax(1)[[0, 2, 3]]
+    wanted = log_p.gather(1, drawn.codes[:, [0, 2, 3]].T).sum(0)
+    assert drawn.log_p == pytest.approx(wanted, abs=1e-5)
+
+
+def test_canvases_and_edits_can_take_codes_back(model):
+    picture, box = photo(20, 17), (3, 3, 9, 9)
+    assert model.inpaint(picture, box, seed=3, remask=1.0) != model.inpaint(picture, box, seed=3)
+    assert model.extend(picture, right=8, seed=3, remask=1.0) != model.extend(picture, right=8, seed=3)
+    assert model.canvas((32, 16), seed=3, remask=1.0) != model.canvas((32, 16), seed=3)
+
+
 @pytest.mark.parametrize("batch", [1, 2, 7])
 @pytest.mark.parametrize("temperature", [0.4, 1.0])
 def test_a_candidates_likelihood_is_that_of_its_codes_as_they_were_revealed(batch, temperature):
@@ -283,6 +310,8 @@ MASK = Image.new("L", (20, 20), "black")
         (lambda m: m.canvas((32, 32), stride=5), "stride 5 is not in 1..4"),
         (lambda m: m.canvas((32, 32), windows=0), "windows=0"),
         (lambda m: m.canvas((32, 32), temperature=-1), "temperature -1"),
+        (lambda m: m.canvas((32, 32), remask=1.5), "remask 1.5"),
+        (lambda m: m.inpaint(photo(20, 20), (0, 0, 5, 5), remask=float("nan")), "remask nan"),
         (lambda m: m.inpaint(photo(20, 12), (0, 0, 5, 5)), "20×12 pixels are too few"),
         (lambda m: m.inpaint(photo(21, 20), MASK), "the mask has 20×20 pixels, but the picture has 21×20"),
         (lambda m: m.inpaint(photo(20, 20), MASK), "the mask selects nothing"),

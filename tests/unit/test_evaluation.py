@@ -48,7 +48,7 @@ def test_what_was_added_is_taken_over(results):
 
 def test_a_row_gathers_the_figures_of_its_settings(results):
     results.add(sampling(16), {"precision": Estimate(0.5, 0.1)})
-    settings = {"steps": 16, "temperature": 1.0, "schedule": "even", "order": "random"}
+    settings = {"steps": 16, "temperature": 1.0, "schedule": "even", "order": "random", "remask": 0.0}
     figures = {"fid": 20.123, "fid_error": 0.61, "kid": 0.01, "precision": 0.5, "precision_error": 0.1}
     assert results.rows[0] == settings | figures
     assert len(results.rows) == 2
@@ -68,6 +68,23 @@ def test_samples_are_kept_under_the_name_of_their_setting(tmp_path):
     )
     other = SamplingConfig(steps=50, temperature=0.9, schedule="cosine", order="halton")
     assert in_words(other) == "cosine halton 50 steps temperature 0.9"
+    assert in_words(replace(other, remask=0.3)) == "cosine halton 50 steps temperature 0.9 remask 0.3"
+
+
+def test_results_from_before_remasking_could_be_swept_are_taken_over(results):
+    path = results.folder / "results.json"
+    content = json.loads(path.read_text())
+    for row in content["results"]:
+        del row["remask"]
+    path.write_text(json.dumps(content))
+    assert Results(results.folder, "a model", PROTOCOL, OPTIONS).rows == results.rows
+
+
+def test_remasking_alone_is_plotted_too(tmp_path):
+    results = Results(tmp_path, "a model", PROTOCOL, OPTIONS)
+    for remask in (0.0, 0.3):
+        results.add(replace(sampling(16), remask=remask), {"fid": Estimate(20.0, 0.6)})
+    assert results.plot(["fid"])
 
 
 @pytest.mark.parametrize(

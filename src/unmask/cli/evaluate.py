@@ -12,7 +12,7 @@ from rich.console import Console
 from unmask.cli.arguments import AnyModel, BackendOption, Data, DeviceOption
 from unmask.cli.loading import load_model
 from unmask.errors import ConfigError, DataError
-from unmask.evaluation import Results, in_words, samples_folder
+from unmask.evaluation import SETTINGS, Results, in_words, samples_folder
 from unmask.metrics.config import FIGURES, Metric
 from unmask.samples import SampleFolder
 from unmask.sampling.config import SamplingConfig
@@ -31,6 +31,7 @@ EXAMPLES = {
     "temperature": "--temperature 0.8,0.9,1",
     "schedule": "--schedule even,cosine",
     "order": "--order random,halton",
+    "remask": "--remask 0,0.3",
 }
 
 HELP = """Compare samples or reconstructions with real pictures: FID, KID, precision, recall and more.
@@ -66,6 +67,8 @@ class Arguments:
     """Schedules, a list: even, cosine, arccos, optimal."""
     order: str = "random"
     """Orders, a list: random, halton, raster, confidence, entropy."""
+    remask: str = "0"
+    """Shares of codes that are redrawn, a list (docs/sampling.md)."""
     split: Literal["train", "validation", "all"] | None = None
     """Real pictures to compare with. None: validation for reconstructions, else train."""
     k: int = 3
@@ -137,11 +140,10 @@ def _sweep(arguments: Arguments) -> list[SamplingConfig | None]:
         _list(arguments.temperature, "temperature", float),
         _list(arguments.schedule, "schedule", str),
         _list(arguments.order, "order", str),
+        _list(arguments.remask, "remask", float),
     )
-    return [
-        SamplingConfig(steps=steps, temperature=temperature, schedule=schedule, order=order)  # type: ignore[arg-type]
-        for steps, temperature, schedule, order in product(*lists)
-    ]
+    settings: list[dict[str, Any]] = [dict(zip(SETTINGS, values, strict=True)) for values in product(*lists)]
+    return [SamplingConfig(**each) for each in settings]
 
 
 def _list(text: str, name: str, read: Callable[[str], T]) -> list[T]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 HELP = """Draw new pictures into a folder, files named by number.
 
   unmask sample runs/prior/best --count 64 --grid sheet.png
-  unmask sample runs/prior/best --steps 32 --temperature 0.9 --gif unmasking.gif --out warm
+  unmask sample runs/prior/best --steps 64 --remask 1 --gif unmasking.gif --out corrected
   unmask sample runs/prior/best --steps 16 --schedule cosine --order halton --out fast
   torchrun --nproc-per-node 4 -m unmask sample runs/prior/best --count 50000 --out many
 

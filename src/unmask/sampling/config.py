@@ -52,6 +52,12 @@ def check_draws(temperature: Temperature, top_k: int | None = None, top_p: float
         raise ConfigError(f"top-p {top_p} is not in (0, 1]; 1 leaves the model's own distribution")
 
 
+def check_remasking(remask: float, cap: float = 1.0) -> None:
+    """Refuse what are no probabilities."""
+    if not (0 <= remask <= 1 and 0 <= cap <= 1):
+        raise ConfigError(f"remask {remask} and remask-cap {cap} must be in [0, 1]")
+
+
 @dataclass(frozen=True, kw_only=True)
 class SamplingConfig:
     """How codes are drawn from a prior."""
@@ -88,8 +94,7 @@ class SamplingConfig:
         for setting, value in (("choice-temperature", self.choice_temperature), ("gamma", self.gamma)):
             if not value >= 0:
                 raise ConfigError(f"{setting} {value} must be at least 0")
-        if not (0 <= self.remask <= 1 and 0 <= self.remask_cap <= 1):
-            raise ConfigError(f"remask {self.remask} and remask-cap {self.remask_cap} must be in [0, 1]")
+        check_remasking(self.remask, self.remask_cap)
         if self.order == "entropy" and (self.steps or self.schedule != "even" or self.remask):
             raise ConfigError("the entropy order sets its own pace: it takes no steps, schedule or remasking")
 
@@ -109,6 +114,8 @@ class WindowedConfig:
     """Steps of the chain. all: as many as there are codes to draw."""
     temperature: Temperature = 1.0
     """Below 1 likelier codes, 0 the likeliest. Two numbers: from the first code linearly to the last."""
+    remask: float = 0.0
+    """Redraw codes (ReMDM): the probability in each step, as a share of the largest one possible."""
     stride: int = 1
     """Beyond the trained size: windows are this many codes apart. More: faster and less exact."""
     windows: int | None = None
@@ -117,6 +124,7 @@ class WindowedConfig:
     def __post_init__(self) -> None:
         check_steps(self.steps)
         check_draws(self.temperature)
+        check_remasking(self.remask)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +141,9 @@ class CanvasConfig(WindowedConfig):
     @property
     def sampling(self) -> SamplingConfig:
         """How the codes of the canvas are drawn."""
-        return SamplingConfig(steps=self.steps, temperature=self.temperature, order=self.order)
+        return SamplingConfig(
+            steps=self.steps, temperature=self.temperature, order=self.order, remask=self.remask
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

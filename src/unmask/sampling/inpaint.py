@@ -21,6 +21,7 @@ from unmask.images.transforms import Pixels8
 from unmask.sampling.config import Temperature
 from unmask.sampling.draws import Address
 from unmask.sampling.fill import Denoiser, OnStep, fill
+from unmask.sampling.rules import Remasking
 
 Box = tuple[int, int, int, int]
 """Left, top, width and height, in pixels."""
@@ -149,7 +150,7 @@ class Candidates(NamedTuple):
     """Ways to fill in what was masked."""
 
     codes: Tensor  # (count, N)
-    log_p: Tensor  # (count,) nats: log p(new codes | known codes, order of revealing), at temperature 1
+    log_p: Tensor  # (count,) nats, at temperature 1: each new code given what was known as it was last drawn
 
 
 def refill(
@@ -160,21 +161,23 @@ def refill(
     seed: int,
     steps: int | None = None,
     temperature: Temperature = 1.0,
+    remask: Remasking | None = None,
     batch: int = 16,
     on_step: OnStep | None = None,
 ) -> Candidates:
     """``count`` ways to fill the MASKs of (N,) codes; known codes stay.
 
-    The chain has as many steps as there are MASKs, unless a number is given. Log-probabilities are exact for
-    the model as it is, whatever the temperature of the draws, and take no pass of their own.
+    The chain has as many steps as there are MASKs, unless a number is given. Without ``remask`` the
+    log-probabilities are those of the new codes, exact for the model as it is, whatever the temperature of
+    the draws; with it they only rank. They take no pass of their own.
     """
     steps = int((codes == denoise.mask_id).sum()) if steps is None else steps
     assert min(steps, count) > 0, "checked before"
-    log_p = torch.zeros(count, dtype=torch.float64)
+    log_p = torch.zeros(count, len(codes), dtype=torch.float64)
 
-    def add_up(logits: Tensor, addresses: list[Address], drawn: Tensor) -> None:
-        images = torch.tensor([image for image, _, _ in addresses])
-        log_p.index_add_(0, images, logits.double().log_softmax(1).gather(1, drawn[:, None])[:, 0])
+    def note(logits: Tensor, addresses: list[Address], drawn: Tensor) -> None:
+        images, positions, _ = torch.tensor(addresses).T
+        log_p[images, positions] = logits.double().log_softmax(1).gather(1, drawn[:, None])[:, 0]
 
     filled = fill(
         denoise,
@@ -182,8 +185,9 @@ def refill(
         even_plan(range(count), len(codes), steps, seed=seed),
         seed=seed,
         temperature=temperature,
+        remask=remask,
         batch=batch,
         on_step=on_step,
-        on_draw=add_up,
+        on_draw=note,
     )
-    return Candidates(filled, log_p)
+    return Candidates(filled, log_p.sum(1))

@@ -4,6 +4,7 @@ A rows, N positions; each image at a step of its own.
 """
 
 import math
+from functools import partial
 from typing import Protocol
 
 import torch
@@ -73,6 +74,11 @@ def exchange(
     chosen = revealed & (uniform < rescale * largest.clamp(max=cap)[:, None])
     counts = torch.minimum(chosen.sum(1), num_later)
     return highest(uniform, chosen, counts), highest(uniform, later, counts)
+
+
+def remasking(rescale: float, cap: float = 1.0) -> Remasking | None:
+    """``exchange`` with these settings, or None where they take nothing back."""
+    return partial(exchange, rescale=rescale, cap=cap) if rescale else None
 
 
 def highest(scores: Tensor, among: Tensor, counts: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from torch import Tensor
 from unmask.diffusion.schedule import Curve, make_plan
 from unmask.sampling.config import SamplingConfig
 from unmask.sampling.fill import Denoiser, OnStep, fill
-from unmask.sampling.rules import Remasking, Rule, confidence, entropy, exchange
+from unmask.sampling.rules import Rule, confidence, entropy, remasking
 
 
 def sample_codes(
@@ -44,7 +44,7 @@ def sample_codes(
         top_k=config.top_k,
         top_p=config.top_p,
         rule=rule,
-        remask=_remasking(config),
+        remask=remasking(config.remask, config.remask_cap),
         batch=batch,
         on_step=on_step,
     )
@@ -54,7 +54,3 @@ def _rule(config: SamplingConfig) -> Rule | None:
     if config.order == "confidence":
         return partial(confidence, temperature=config.choice_temperature)
     return partial(entropy, gamma=config.gamma) if config.order == "entropy" else None
-
-
-def _remasking(config: SamplingConfig) -> Remasking | None:
-    return partial(exchange, rescale=config.remask, cap=config.remask_cap) if config.remask else None

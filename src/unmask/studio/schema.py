@@ -22,6 +22,10 @@ Steps = Annotated[int, Field(ge=1, le=MAX_STEPS)]
 Temperature = Annotated[
     float, Field(ge=0, le=10, allow_inf_nan=False, description="Below 1 likelier codes, 0 the likeliest.")
 ]
+Remask = Annotated[
+    float,
+    Field(ge=0, le=1, description="Redraw codes: the probability in a step, of the largest one possible."),
+]
 Stride = Annotated[int, Field(ge=1, description="Windows so many codes apart: more is faster, less exact.")]
 Edge = Annotated[int, Field(ge=1, le=MAX_EDGE_PX)]
 Margin = Annotated[int, Field(ge=0, le=MAX_EDGE_PX)]
@@ -46,6 +50,7 @@ class Sample(_Request):
     temperature: Temperature = _constant(SamplingConfig.temperature)
     schedule: Schedule = SamplingConfig.schedule
     order: Order = SamplingConfig.order
+    remask: Remask = SamplingConfig.remask
     seed: Seed = 0
 
 
@@ -56,6 +61,7 @@ class Canvas(_Request):
     height: Edge
     steps: Steps | None = None
     temperature: Temperature = _constant(CanvasConfig.temperature)
+    remask: Remask = CanvasConfig.remask
     order: Order = CanvasConfig.order
     stride: Stride = CanvasConfig.stride
     seed: Seed = 0
@@ -68,6 +74,7 @@ class Edit(_Request):
     count: Count = EditConfig.count
     steps: Steps | None = None
     temperature: Temperature = _constant(EditConfig.temperature)
+    remask: Remask = EditConfig.remask
     rank: bool = Field(
         default=EditConfig.rank, description="The version that the model finds likeliest first."
     )

@@ -15,10 +15,11 @@ REQUESTS = {
         "temperature": 0.8,
         "schedule": "cosine",
         "order": "halton",
+        "remask": 0.5,
         "seed": 7,
     },
-    "canvas": {"width": 34, "height": 17, "steps": 5, "stride": 2, "seed": 1},
-    "inpaint": {"count": 2, "rank": True, "steps": 3, "seed": 5},
+    "canvas": {"width": 34, "height": 17, "steps": 5, "remask": 1, "stride": 2, "seed": 1},
+    "inpaint": {"count": 2, "rank": True, "steps": 3, "remask": 1, "seed": 5},
     "extend": {"left": 5, "bottom": 8, "count": 2, "temperature": 0.5},
 }
 

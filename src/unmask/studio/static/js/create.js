@@ -2,7 +2,7 @@
 
 import { find } from "./api.js";
 import { button, el, invitation, select } from "./dom.js";
-import { Fields } from "./fields.js";
+import { CORRECTED, Fields, TEMPERATURE } from "./fields.js";
 import { showRecipe } from "./recipe.js";
 import { Runner } from "./runner.js";
 import { recall, remember } from "./store.js";
@@ -52,8 +52,13 @@ export class Create {
         hint: "More is slower, and usually better.",
       });
     }
-    fields.temperature("Lower is safer, higher more varied.");
-    if (model.kind === "absorbing") {
+    const absorbing = model.kind === "absorbing";
+    fields.temperature(
+      "Lower is safer, higher more varied.",
+      absorbing ? CORRECTED.temperature : TEMPERATURE,
+    );
+    if (absorbing) {
+      fields.remasking();
       const place = fields.pair();
       fields.choice(
         "schedule",
@@ -77,6 +82,7 @@ export class Create {
     const paced = this.fields.inputs.order.value !== "entropy";
     this.fields.enable("steps", paced);
     this.fields.enable("schedule", paced);
+    this.fields.enable("remask", paced);
   }
 
   run() {
@@ -215,8 +221,9 @@ class Batch {
   }
 }
 
-function describe({ steps, temperature, schedule, order }) {
+function describe({ steps, temperature, remask, schedule, order }) {
   const plan = [
+    remask > 0 && `remasking ${remask}`,
     schedule !== "even" && SCHEDULES[schedule].toLowerCase(),
     order !== "random" && ORDERS[order].toLowerCase(),
   ];

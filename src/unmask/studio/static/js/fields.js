@@ -5,7 +5,8 @@ import { button, el } from "./dom.js";
 let count = 0;
 const fresh = () => `field-${(count += 1)}`;
 
-export const TEMPERATURE = 0.8; // small models draw better below 1
+export const TEMPERATURE = 0.8; // small models draw better below 1,
+export const CORRECTED = { temperature: 0.9, remask: 1 }; // less so where codes are taken back and drawn again
 export const SEEDS = 2 ** 32;
 export const newSeed = () => crypto.getRandomValues(new Uint32Array(1))[0];
 
@@ -48,14 +49,26 @@ export class Fields {
   }
 
   /** How bold draws are. */
-  temperature(hint) {
+  temperature(hint, value = TEMPERATURE) {
     this.range("temperature", "Temperature", {
       min: 0,
       max: 1.5,
       step: 0.05,
-      value: TEMPERATURE,
+      value,
       words: (value) => value.toFixed(2),
       hint,
+    });
+  }
+
+  /** How often codes are taken back and drawn again. */
+  remasking() {
+    this.range("remask", "Remasking", {
+      min: 0,
+      max: 1,
+      step: 0.05,
+      value: CORRECTED.remask,
+      words: (value) => value.toFixed(2),
+      hint: "Takes codes back and draws them again, so that mistakes are corrected.",
     });
   }
 

@@ -2,7 +2,7 @@
 
 import { start, watch } from "./api.js";
 import { attempt, button, el, notice } from "./dom.js";
-import { newSeed, TEMPERATURE } from "./fields.js";
+import { CORRECTED, newSeed, TEMPERATURE } from "./fields.js";
 
 export function blank(width, height) {
   return el("canvas", { width, height });
@@ -102,8 +102,9 @@ export function sources(view, model, take) {
 
 async function sample(model) {
   const steps = Math.min(64, model.grid[0] * model.grid[1]);
-  const plan = model.kind === "absorbing" ? { steps, schedule: "cosine" } : {};
-  const job = await start("sample", { count: 1, temperature: TEMPERATURE, seed: newSeed(), ...plan });
+  const plan =
+    model.kind === "absorbing" ? { steps, schedule: "cosine", ...CORRECTED } : { temperature: TEMPERATURE };
+  const job = await start("sample", { count: 1, seed: newSeed(), ...plan });
   const end = await watch(job.id);
   if (end.state !== "done") throw new Error(end.error);
   return fetchPicture(end.pictures[0]);
