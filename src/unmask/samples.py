@@ -116,7 +116,7 @@ class SampleFolder:
             raise DataError(message, hint=hint)
 
     def _missing(self, count: int, batch: int, *, filmed: bool) -> list[range]:
-        """The numbers to draw, in parts that start at multiples of the batch: rounding may depend on the company."""
+        """The numbers to draw, in parts that share passes: rounding may depend on the company."""
         names = {path.name for path in self.path.iterdir()}
         parts = [range(start, min(start + batch, count)) for start in range(0, count, batch)]
         return [

@@ -207,8 +207,9 @@ class TestEdit:
         assert np.array_equal(look(page, "#edit .paper canvas"), after)
 
     def test_the_result_is_edited_again(self, tab, look, steps):
+        """A real picture, since white corners of a sample may be drawn as they were."""
         page = tab("edit")
-        take_sample(page)
+        open_emoji(page, "edit", "grinning face")
         states = [look(page, "#edit .paper canvas")]
         for place in (0.25, 0.75):
             paint(page, [(place, place), (place + 0.1, place)])

@@ -8,6 +8,7 @@ import yaml
 from tests.untrained import untrained
 from unmask import bundle
 from unmask.cli import encode, train_prior
+from unmask.codec.config import LossConfig
 from unmask.codes.store import open_codes
 from unmask.config import CodecTraining, to_json
 from unmask.images.config import ImagesConfig
@@ -17,7 +18,8 @@ from unmask.images.config import ImagesConfig
 def codec(tmp_path):
     """One that held out three pictures of ten, mirrored none, and moved some."""
     images = ImagesConfig(size=16, validation=0.3, flip=False, background="black", shift=2, workers=1)
-    about = {"image_size": 16, "codec_training": to_json(CodecTraining(images=images))}
+    training = CodecTraining(images=images, loss=LossConfig(adversarial="off"))
+    about = {"image_size": 16, "codec_training": to_json(training)}
     folder = tmp_path / "codec"
     bundle.save(replace(untrained(), prior=None, about=about), folder)
     return folder

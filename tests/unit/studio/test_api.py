@@ -28,7 +28,8 @@ def same(pictures, others):
 
 class TestPictures:
     def test_samples_are_those_of_the_pipeline(self, ask, fetch, model):
-        settings = {"steps": 5, "temperature": 0.7, "schedule": "cosine", "order": "halton", "seed": 9}
+        settings = {"steps": 5, "temperature": 0.7, "schedule": "cosine", "order": "halton"}
+        settings |= {"remask": 0.5, "seed": 9}
         job = ask("sample", count=3, **settings)
         assert same(fetch(job), model.sample(3, **settings))
         assert job["settings"] == {"count": 3, **settings}
