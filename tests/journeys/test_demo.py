@@ -13,6 +13,7 @@ from PIL import Image
 
 from unmask.cli.main import run_command
 from unmask.tour.chapters import CHAPTERS
+from unmask.tour.story import STEPS
 
 OUTPUTS = {"--out", "--grid", "--gif", "--csv"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -125,7 +126,7 @@ def test_the_python_that_is_shown_makes_the_same_pictures(page, again):
     names = {}
     for text in page.python:
         exec(text, names)
-    for steps in (256, 50, 16):
+    for steps in STEPS:
         drawn = sorted((again / f"demo/samples/{steps}-steps").glob("*.png"))
         assert same(names[f"pictures_{steps}"], drawn)
     for T, pictures in names["strip"].items():

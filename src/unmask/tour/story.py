@@ -17,7 +17,7 @@ from unmask.errors import ConfigError, DataError
 from unmask.images.pixels import PixelSet
 from unmask.pipeline import Pipeline, load
 
-STEPS = (256, 50, 16)  # that new pictures are drawn in
+STEPS = (128, 50, 16)  # that new pictures are drawn in
 
 Command = Callable[[list[str]], None]
 """Runs what stands after ``unmask`` on a command line."""
