@@ -67,7 +67,7 @@ def train_codec(
         _start(task, open_model(init).codec, init)
     inputs = {
         "data": _lasting_data(data),
-        "pictures": _fingerprint(pixels.split("train").fingerprint, pixels.split("validation").fingerprint),
+        "pictures": "-".join(pixels.fingerprints),
     }
     inputs |= {"init": _lasting(init)} if init else {}
     with _open_run(settings, inputs, out, resume, engine) as run, kept_memory():
@@ -117,7 +117,7 @@ def train_prior(
         "codec": _lasting(codec),
         "codec_fingerprint": model.codec.fingerprint,
         "data": _lasting_data(data),
-        "pictures": _fingerprint(*codes.stamp.pixels),
+        "pictures": "-".join(codes.stamp.pixels),
     }
     inputs |= {"init": _lasting(init)} if init else {}
     with _open_run(settings, inputs, out, resume, engine) as run:
@@ -132,7 +132,7 @@ def encode_data(
     pixels = _pixels(open_source(data), data, images, engine)
     fingerprint = model.codec.fingerprint
     if out is None:
-        pictures = _fingerprint(pixels.split("train").fingerprint, pixels.split("validation").fingerprint)
+        pictures = "-".join(pixels.fingerprints)
         views = ("-flips" if images.flip else "") + (f"-shift{images.shift}" if images.shift else "")
         out = cache_folder() / f"{fingerprint}-{pictures}{views}.codes"
     codec = codec_from(model.codec).to(engine.device)
@@ -208,11 +208,6 @@ def _images_of(codes: Codes, images: ImagesConfig, engine: Engine) -> ImagesConf
         told = ", ".join(f"{name.replace('_', '-')} {getattr(settled, name)}" for name in changed)
         _say(f"the codes of {codes.stamp.data} were made with settings of their own, which hold: {told}")
     return settled
-
-
-def _fingerprint(train: str, validation: str) -> str:
-    """Tells sets of pictures apart, and the same ones split otherwise."""
-    return f"{train}-{validation}"
 
 
 def _pixels(source: Source, data: str, images: ImagesConfig, engine: Engine) -> Pixels:

@@ -119,7 +119,7 @@ def encode(
     edge = codec.config.grid(images.size)
     stamp = Stamp(
         codec=fingerprint,
-        pixels=(train.fingerprint, validation.fingerprint),
+        pixels=pixels.fingerprints,
         data=data,
         image_size=images.size,
         grid=(edge, edge),

@@ -74,6 +74,11 @@ class Pixels:
         names = [self._names[row] for row in rows]
         return PixelSet(names, np.array(rows, np.int64), self._read, [self._digests[row] for row in rows])
 
+    @property
+    def fingerprints(self) -> tuple[str, str]:
+        """Those of both splits, training first: they tell sets apart, and the same one split otherwise."""
+        return self.split("train").fingerprint, self.split("validation").fingerprint
+
 
 class PixelSet:
     """The pictures of one split, numbered from 0 in the order of their source."""
