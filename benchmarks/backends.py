@@ -7,12 +7,12 @@ from pathlib import Path
 import torch
 
 from benchmarks.measure import interleave, row
-from unmask.graphs.denoiser import GraphDenoiser
-from unmask.graphs.export import PRIOR, PRIOR_INT8, export_prior, round_prior
+from unmask.diffusion.fill import Denoiser
+from unmask.onnx.denoiser import GraphDenoiser
+from unmask.onnx.export import PRIOR, PRIOR_INT8, export_prior, round_prior
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
-from unmask.sampling.fill import Denoiser
 
 K, GRID = 1024, (16, 16)
 PAPER = PriorConfig()

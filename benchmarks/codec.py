@@ -17,7 +17,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from benchmarks.measure import interleave, note, row
-from unmask import weights
 from unmask.codec.augment import augment
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.blocks import Attention, Residual, Up
@@ -26,9 +25,10 @@ from unmask.codec.discriminator import Discriminator
 from unmask.codec.losses import discriminator_loss, generator_loss
 from unmask.codec.perceptual import Perceptual
 from unmask.codec.tiles import TILE, decode_tiles
-from unmask.images.pixels import PixelSet
-from unmask.memory import kept_memory
+from unmask.data.pixels import PixelSet
+from unmask.devices import tuned_allocator
 from unmask.rng import generator
+from unmask.third_party import weights
 from unmask.training.codec_task import CodecTask
 from unmask.training.config import EngineConfig, LoopConfig, OptimConfig
 from unmask.training.engine import Engine, wants_bfloat16
@@ -96,7 +96,7 @@ class Ours:
         self.images = torch.rand(batch, 3, SIZE, SIZE, generator=generator(1))
         self.codes = torch.randint(1024, (batch, 16, 16), generator=generator(2))
         self.memory = ExitStack()  # one that nobody holds is closed at once
-        self.memory.enter_context(kept_memory())  # as training, encoding and measuring do
+        self.memory.enter_context(tuned_allocator())  # as training, encoding and measuring do
 
     def training_step(self) -> None:
         self.task.step(0)

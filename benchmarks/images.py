@@ -8,11 +8,11 @@ import numpy as np
 from PIL import Image
 
 from benchmarks.measure import interleave, row
-from unmask.images.batches import Batches
-from unmask.images.config import ImagesConfig
-from unmask.images.pixels import PixelSet, open_pixels
-from unmask.images.sources import open_source
-from unmask.images.transforms import develop_jpeg, identify, square
+from unmask.data.batches import Batches
+from unmask.data.config import ImagesConfig
+from unmask.data.pixels import PixelSet, open_pixels
+from unmask.data.sources import open_source
+from unmask.data.transforms import develop_jpeg, identify, square
 
 COUNT, WIDTH, HEIGHT, SIZE, BATCH = 128, 1024, 768, 256, 16
 

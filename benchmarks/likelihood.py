@@ -13,14 +13,14 @@ import torch
 from torch import Tensor
 
 from benchmarks.measure import note
+from unmask.data.transforms import to_tensor
+from unmask.diffusion.likelihood import code_costs, score_codes
 from unmask.diffusion.process import absorb, draw_times, loss
-from unmask.images.transforms import to_tensor
-from unmask.likelihood import code_costs, score_codes
 from unmask.pipeline import load
 from unmask.presets import codec_preset, prior_preset
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
-from unmask.stages import train_codec, train_prior
+from unmask.training.stages import train_codec, train_prior
 
 STEPS, REPEATS, PICTURES = 64, 50, 16
 

@@ -18,13 +18,13 @@ import torch
 from torch import Tensor
 
 from benchmarks.measure import interleave, note, row
-from unmask import weights
 from unmask.codec.perceptual import Perceptual
-from unmask.memory import kept_memory
-from unmask.metrics.distances import nearest
-from unmask.metrics.features import lpips_features
-from unmask.metrics.prdc import balls_of, prdc
+from unmask.devices import tuned_allocator
+from unmask.evaluation.distances import nearest
+from unmask.evaluation.features import lpips_features
+from unmask.evaluation.prdc import balls_of, prdc
 from unmask.rng import generator
+from unmask.third_party import weights
 
 COUNT = int(os.environ.get("METRICS_COUNT", 10_000))
 DIMENSION, REPEATS = 2048, 3
@@ -45,7 +45,7 @@ def features() -> tuple[Tensor, Tensor]:
 
 
 def ours(real: Tensor, fake: Tensor) -> dict[str, float]:
-    with kept_memory():
+    with tuned_allocator():
         return {name: figure.value for name, figure in prdc(balls_of(real), fake).items()}
 
 

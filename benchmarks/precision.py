@@ -11,10 +11,10 @@ import numpy as np
 
 from benchmarks.codec import noise_set, perceptual
 from benchmarks.measure import interleave, row
-from unmask.bundle import Part
-from unmask.codes.store import Codes, Stamp
-from unmask.memory import kept_memory
+from unmask.data.codes import Codes, Stamp
+from unmask.devices import tuned_allocator
 from unmask.presets import codec_preset, prior_preset
+from unmask.storage.bundles import Part
 from unmask.training.codec_task import CodecTask
 from unmask.training.config import EngineConfig
 from unmask.training.engine import Engine
@@ -26,7 +26,7 @@ PRECISIONS = {"float32": "32", "bfloat16": "bf16"}
 
 def main() -> None:
     for preset, batch in (("tiny", 16), ("emoji", 8)):
-        with kept_memory():
+        with tuned_allocator():
             compare("codec", preset, batch, repeats=9)
     for preset, batch, repeats in (("tiny", 32, 9), ("emoji", 16, 9), ("churches", 4, 5)):
         compare("prior", preset, batch, repeats)

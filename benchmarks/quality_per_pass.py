@@ -15,10 +15,10 @@ from einops import rearrange
 from torch import Tensor
 
 from benchmarks.measure import note
+from unmask.data.transforms import to_tensor
+from unmask.diffusion.likelihood import bits_per_code, cost_curve, join, score_codes
 from unmask.diffusion.process import bound_from_curve
 from unmask.diffusion.schedule import SHAPES, costs_by_count, optimal_counts, shaped_counts
-from unmask.images.transforms import to_tensor
-from unmask.likelihood import bits_per_code, cost_curve, join, score_codes
 from unmask.pipeline import load
 
 MODEL, DATA = "emoji", "emoji"

@@ -17,13 +17,13 @@ from torch import Tensor, nn
 from benchmarks.measure import Timing, interleave, row
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.config import CodecConfig
+from unmask.diffusion.autoregressive import autoregress
+from unmask.diffusion.canvas import Canvas
+from unmask.diffusion.fill import fill
 from unmask.diffusion.schedule import even_plan
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
-from unmask.sampling.autoregressive import autoregress
-from unmask.sampling.canvas import Canvas
-from unmask.sampling.fill import fill
 
 K, GRID, STEPS = 1024, (16, 16), 256
 WIDE = (16, 48)  # codes of a 768×256 picture

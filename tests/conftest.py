@@ -14,8 +14,8 @@ import torch
 from hypothesis import settings
 from PIL import Image
 
-from unmask import weights
 from unmask.rng import generator
+from unmask.third_party import weights
 
 torch.set_num_threads(1)  # two xdist workers on two cores would otherwise fight
 settings.register_profile("unmask", deadline=None, derandomize=True, database=None)

@@ -17,7 +17,7 @@ from unmask.cli.evaluate import _sweep
 from unmask.cli.main import COMMANDS, run_command
 from unmask.cli.weights import Name
 from unmask.config import to_json
-from unmask.evaluation import samples_folder
+from unmask.evaluation.results import samples_folder
 from unmask.presets import codec_preset, prior_preset
 from unmask.prior.config import PriorConfig
 from unmask.training.config import DiffusionConfig

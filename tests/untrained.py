@@ -2,12 +2,12 @@
 
 from dataclasses import asdict, replace
 
-from unmask.bundle import Bundle, Part
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.config import CodecConfig, QuantizerConfig
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
+from unmask.storage.bundles import Bundle, Part
 
 K, FACTOR = 16, 4  # codes, and pixels along the edge of one
 SMALL_CODEC = CodecConfig(

@@ -2,7 +2,7 @@
 # requires-python = ">=3.11"
 # dependencies = ["emoji==2.16.0", "pillow==13.0.0"]
 # ///
-"""Build the data set ``emoji`` again, byte for byte: src/unmask/images/builtin/emoji.zip.
+"""Build the data set ``emoji`` again, byte for byte: src/unmask/data/builtin/emoji.zip.
 
     uv run tools/build_emoji.py            fetch the sources, build, write
     uv run tools/build_emoji.py --check    build, write nothing, compare with the shipped file

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from unmask.codec.tiles import OVERLAP, TILE, decode_tiles
-from unmask.images.transforms import to_tensor
+from unmask.data.transforms import to_tensor
 from unmask.pipeline import load
 
 EDGE = 6  # pictures along the mosaic's edge

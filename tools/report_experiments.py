@@ -8,7 +8,7 @@ from pathlib import Path
 
 import matplotlib
 
-from unmask.runs import Run
+from unmask.training.runs import Run
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

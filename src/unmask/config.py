@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 import yaml
 
 from unmask.codec.config import CodecConfig, LossConfig
+from unmask.data.config import ImagesConfig
 from unmask.errors import ConfigError
-from unmask.images.config import ImagesConfig
 from unmask.prior.config import PriorConfig
 from unmask.training.config import DiffusionConfig, EngineConfig, LoopConfig, OptimConfig
 

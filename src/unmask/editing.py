@@ -6,22 +6,23 @@ from PIL import Image
 from torch import Tensor
 
 from unmask.codec.tiles import encode_tiles
-from unmask.errors import ConfigError
-from unmask.images.pictures import Picture, open_picture
-from unmask.images.transforms import MAX_PIXELS, TOO_LARGE, to_pictures, to_tensor
-from unmask.models import Model
-from unmask.sampling.canvas import Canvas
-from unmask.sampling.config import (
+from unmask.data.patches import Box, Patch, Sides, cut, frame, selection
+from unmask.data.pictures import Picture, open_picture
+from unmask.data.transforms import MAX_PIXELS, TOO_LARGE, to_pictures, to_tensor
+from unmask.diffusion.canvas import Canvas
+from unmask.diffusion.fill import OnStep
+from unmask.diffusion.refill import refill
+from unmask.diffusion.rules import remasking
+from unmask.diffusion.sample import sample_codes
+from unmask.diffusion.settings import (
     CanvasConfig,
     EditConfig,
     Order,
     Temperature,
     WindowedConfig,
 )
-from unmask.sampling.fill import OnStep
-from unmask.sampling.inpaint import Box, Patch, Sides, cut, frame, refill, selection
-from unmask.sampling.rules import remasking
-from unmask.sampling.sample import sample_codes
+from unmask.errors import ConfigError
+from unmask.models import Model
 
 BATCH = 16  # pictures in memory at once
 

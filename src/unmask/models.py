@@ -8,21 +8,22 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from unmask import bundle, hub
-from unmask.bundle import Bundle, Part
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.config import CodecConfig
 from unmask.codec.preview import decode_partly
 from unmask.codec.tiles import TILE
 from unmask.config import merge
+from unmask.data.config import ImagesConfig
+from unmask.diffusion.fill import Denoiser
+from unmask.diffusion.start import RememberedStart
 from unmask.errors import BundleError
-from unmask.graphs.config import Backend
-from unmask.graphs.denoiser import make_denoiser
-from unmask.images.config import ImagesConfig
+from unmask.onnx.config import Backend
+from unmask.onnx.denoiser import make_denoiser
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
-from unmask.sampling.fill import Denoiser
-from unmask.sampling.start import RememberedStart
+from unmask.storage import bundles as bundle
+from unmask.storage import hub
+from unmask.storage.bundles import Bundle, Part
 
 M = TypeVar("M", bound=nn.Module)
 

@@ -29,21 +29,21 @@ from einops import rearrange
 from PIL import Image
 from torch import Tensor
 
+from unmask.data.pictures import Picture, open_picture
+from unmask.data.pixels import PixelSet, open_pixels
+from unmask.data.sources import open_source
+from unmask.data.splits import Split
+from unmask.data.transforms import square, to_pictures, to_tensor
 from unmask.devices import require_device
+from unmask.diffusion.autoregressive import autoregress
+from unmask.diffusion.fill import OnStep
+from unmask.diffusion.likelihood import bits_per_code, join, score_codes
+from unmask.diffusion.sample import sample_codes
+from unmask.diffusion.settings import Order, SamplingConfig, Schedule, Temperature
 from unmask.editing import BATCH, Editor
 from unmask.errors import ConfigError, DataError
-from unmask.graphs.config import Backend
-from unmask.images.pictures import Picture, open_picture
-from unmask.images.pixels import PixelSet, open_pixels
-from unmask.images.sources import open_source
-from unmask.images.splits import Split
-from unmask.images.transforms import square, to_pictures, to_tensor
-from unmask.likelihood import bits_per_code, join, score_codes
 from unmask.models import open_model
-from unmask.sampling.autoregressive import autoregress
-from unmask.sampling.config import Order, SamplingConfig, Schedule, Temperature
-from unmask.sampling.fill import OnStep
-from unmask.sampling.sample import sample_codes
+from unmask.onnx.config import Backend
 
 
 @dataclass(frozen=True)

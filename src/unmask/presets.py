@@ -5,8 +5,8 @@ from typing import TypeVar
 
 from unmask.codec.config import CodecConfig, LossConfig, QuantizerConfig
 from unmask.config import CodecTraining, PriorTraining
+from unmask.data.config import ImagesConfig
 from unmask.errors import ConfigError
-from unmask.images.config import ImagesConfig
 from unmask.prior.config import PriorConfig
 from unmask.training.config import DiffusionConfig, EngineConfig, LoopConfig, OptimConfig
 

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
+from unmask.data.pictures import encoded, open_picture
+from unmask.diffusion.settings import SamplingConfig
 from unmask.errors import DataError
-from unmask.files import shortage, sweep, write_bytes, write_json
-from unmask.images.pictures import encoded, open_picture
 from unmask.progress import Report, silent
-from unmask.sampling.config import SamplingConfig
+from unmask.storage.files import shortage, sweep, write_bytes, write_json
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from unmask.images.pixels import PixelSet
+    from unmask.data.pixels import PixelSet
+    from unmask.diffusion.fill import OnStep
     from unmask.pipeline import Pipeline
-    from unmask.sampling.fill import OnStep
     from unmask.training.engine import Engine
 
 STAMP = "samples.json"  # what a folder's pictures are

@@ -4,8 +4,8 @@ import io
 
 from playwright.sync_api import expect
 
-from unmask.images.sources import open_source
-from unmask.images.transforms import decode, square
+from unmask.data.sources import open_source
+from unmask.data.transforms import decode, square
 
 
 def button(page, name, **options):

@@ -18,8 +18,8 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.untrained import untrained
-from unmask import bundle
 from unmask.models import builtin_names
+from unmask.storage import bundles as bundle
 
 UNMASK = Path(sys.executable).with_name("unmask")
 PATIENCE_MS = 180_000  # the machine may be busy

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import unmask
-from unmask import bundle
 from unmask.errors import BundleError
+from unmask.storage import bundles as bundle
 
 BUNDLES = Path(__file__).with_name("bundles")
 FINGERPRINTS = {1: "c6b856a51b7af014-aaf475303d88161d"}

@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from unmask.cli.main import run_command
-from unmask.tour.chapters import CHAPTERS
-from unmask.tour.story import STEPS
+from unmask.demo.chapters import CHAPTERS
+from unmask.demo.story import STEPS
 
 OUTPUTS = {"--out", "--grid", "--gif", "--csv"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

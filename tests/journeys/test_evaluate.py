@@ -9,10 +9,10 @@ import pytest
 import torch
 from PIL import Image
 
-from unmask import weights
-from unmask.metrics.features import features_of, inception_features
-from unmask.metrics.kid import kid, pairs_of
+from unmask.evaluation.features import features_of, inception_features
+from unmask.evaluation.kid import kid, pairs_of
 from unmask.pipeline import load
+from unmask.third_party import weights
 
 SWEEP = ["--count", "12", "--temperature", "0.5,1", "--metrics", "kid,prdc,diversity", "--replicates", "4"]
 

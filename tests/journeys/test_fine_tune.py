@@ -3,14 +3,15 @@
 import pytest
 import torch
 
-from unmask import bundle, weights
-from unmask.bundle import Part
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.config import CodecConfig, QuantizerConfig
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
-from unmask.runs import Run
+from unmask.storage import bundles as bundle
+from unmask.storage.bundles import Part
+from unmask.third_party import weights
+from unmask.training.runs import Run
 
 STILL = ["--loop.steps", "1", "--optim.lr", "1e-12", "--loop.validate-every", "1", "--loop.save-every", "1"]
 FAST = ["--engine.threads", "1", "--images.validation", "0.2", "--optim.batch", "4"]

@@ -11,7 +11,7 @@ from PIL import Image
 
 import unmask
 from unmask import presets
-from unmask.runs import Run
+from unmask.training.runs import Run
 
 TORCHRUN = Path(sys.executable).with_name("torchrun")
 

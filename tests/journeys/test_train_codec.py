@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from unmask.runs import Run
+from unmask.training.runs import Run
 
 UNMASK = Path(sys.executable).with_name("unmask")
 SMALL = """

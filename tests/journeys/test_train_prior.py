@@ -6,7 +6,7 @@ import time
 import pytest
 from safetensors.torch import load_file, save_file
 
-from unmask.runs import Run
+from unmask.training.runs import Run
 
 
 @pytest.fixture

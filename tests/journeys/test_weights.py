@@ -33,7 +33,7 @@ def test_the_list_shows_every_name_its_terms_and_that_it_is_not_here(unmask, tmp
 
 
 def test_weights_travel_by_file_are_verified_and_damage_is_found(unmask, tmp_path, fetched):
-    from unmask import weights
+    from unmask.third_party import weights
 
     fetched("lpips-alex")
     got = unmask("get", "lpips-alex", "--from", str(weights.path("lpips-alex")))

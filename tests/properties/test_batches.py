@@ -5,8 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unmask.images.batches import Batches, batch_indices
-from unmask.images.pixels import PixelSet
+from unmask.data.batches import Batches, batch_indices
+from unmask.data.pixels import PixelSet
 
 counts = st.integers(1, 40)
 batch_sizes = st.integers(1, 25)

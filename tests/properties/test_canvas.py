@@ -7,12 +7,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unmask.diffusion.canvas import Canvas, window_names
+from unmask.diffusion.fill import fill
 from unmask.diffusion.schedule import even_plan, make_plan
+from unmask.diffusion.start import RememberedStart
 from unmask.errors import ConfigError
 from unmask.rng import generator
-from unmask.sampling.canvas import Canvas, window_names
-from unmask.sampling.fill import fill
-from unmask.sampling.start import RememberedStart
 
 K = 3
 MASK = K

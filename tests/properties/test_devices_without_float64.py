@@ -10,14 +10,14 @@ from torch import Tensor, nn
 from tests.untrained import SMALL_CODEC
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.losses import usage
-from unmask.images.pixels import PixelSet
-from unmask.likelihood import code_nats, score_codes
-from unmask.metrics.fid import Moments
-from unmask.metrics.reconstruction import measure_reconstructions
+from unmask.data.pixels import PixelSet
+from unmask.diffusion.likelihood import code_nats, score_codes
+from unmask.evaluation.fid import Moments
+from unmask.evaluation.pixel_likelihood import ScaleHead, pixel_nats
+from unmask.evaluation.reconstruction import measure_reconstructions
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
-from unmask.surprise import ScaleHead, pixel_nats
 
 
 class Elsewhere(Tensor):

@@ -7,13 +7,13 @@ from functools import partial
 import pytest
 import torch
 
+from unmask.diffusion.autoregressive import autoregress
+from unmask.diffusion.fill import fill
+from unmask.diffusion.rules import confidence, entropy, exchange
 from unmask.diffusion.schedule import even_plan, make_plan
+from unmask.diffusion.start import RememberedStart
 from unmask.errors import BundleError, ConfigError
 from unmask.rng import generator
-from unmask.sampling.autoregressive import autoregress
-from unmask.sampling.fill import fill
-from unmask.sampling.rules import confidence, entropy, exchange
-from unmask.sampling.start import RememberedStart
 
 N, K = 4, 3
 MASK = K

@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 from PIL import ExifTags, Image
 
 from tests.untrained import FACTOR, K, untrained
+from unmask.data.patches import cut, fade, frame, selection
+from unmask.diffusion.canvas import Canvas
+from unmask.diffusion.fill import fill
+from unmask.diffusion.refill import refill
+from unmask.diffusion.rules import remasking
 from unmask.diffusion.schedule import even_plan
 from unmask.errors import UnmaskError
 from unmask.pipeline import Pipeline
 from unmask.rng import generator
-from unmask.sampling.canvas import Canvas
-from unmask.sampling.fill import fill
-from unmask.sampling.inpaint import cut, fade, frame, refill, selection
-from unmask.sampling.rules import remasking
 
 SIZE = 16  # pixels of a training picture
 FEW = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -16,8 +16,8 @@ from typing import Any
 
 import torch
 
-from unmask.bundle import Bundle, Part
-from unmask.runs import Run
+from unmask.storage.bundles import Bundle, Part
+from unmask.training.runs import Run
 
 KILLS = 50
 LONGEST_LIFE_ROUNDS = 2.5  # of saving everything once, so that kills fall anywhere in a round

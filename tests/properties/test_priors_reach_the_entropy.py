@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from unmask.bundle import Part
-from unmask.codes.store import Codes, Stamp
+from unmask.data.codes import Codes, Stamp
 from unmask.prior.config import PriorConfig
+from unmask.storage.bundles import Part
 from unmask.training.config import DiffusionConfig, EngineConfig, LoopConfig, OptimConfig
 from unmask.training.engine import Engine
 from unmask.training.prior_task import PriorTask

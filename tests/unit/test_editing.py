@@ -5,9 +5,9 @@ from inspect import signature
 
 import pytest
 
+from unmask.diffusion.settings import CanvasConfig, EditConfig, SamplingConfig
 from unmask.editing import Editor
 from unmask.pipeline import Pipeline
-from unmask.sampling.config import CanvasConfig, EditConfig, SamplingConfig
 from unmask.studio import schema
 
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from tests.untrained import untrained
-from unmask import hub
 from unmask.models import Model, locate
+from unmask.storage import hub
 
 
 @pytest.fixture(autouse=True)

@@ -9,15 +9,15 @@ from PIL import Image
 import unmask
 from tests.untrained import SMALL_CODEC
 from unmask import pipeline
-from unmask.bundle import Bundle, Part
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.tiles import decode_tiles
+from unmask.data.config import ImagesConfig
+from unmask.data.pixels import open_pixels
+from unmask.data.sources import open_source
 from unmask.errors import ConfigError
-from unmask.images.config import ImagesConfig
-from unmask.images.pixels import open_pixels
-from unmask.images.sources import open_source
 from unmask.pipeline import Pipeline
 from unmask.rng import generator
+from unmask.storage.bundles import Bundle, Part
 
 
 def untrained(size_px):

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from tests.untrained import untrained
+from unmask.diffusion.settings import SamplingConfig
 from unmask.errors import DataError
 from unmask.pipeline import Pipeline
 from unmask.samples import SampleFolder
-from unmask.sampling.config import SamplingConfig
 
 SETTINGS = SamplingConfig(steps=2, temperature=(1.0, 0.5))
 

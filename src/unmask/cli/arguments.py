@@ -5,7 +5,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from unmask.devices import Device
-from unmask.graphs.config import Backend
+from unmask.onnx.config import Backend
 
 _SETS = "a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji'"
 _ELSEWHERE = "the built-in 'emoji', or user/name on the hub"

@@ -10,8 +10,8 @@ import tyro
 from unmask.cli.arguments import BackendOption, DeviceOption, Model
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, counting, write_pictures
+from unmask.diffusion.settings import CanvasConfig
 from unmask.errors import ConfigError
-from unmask.sampling.config import CanvasConfig
 
 HELP = """Draw a picture larger than those that the model was trained on.
 

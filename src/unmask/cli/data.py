@@ -12,14 +12,14 @@ from rich.table import Table
 
 from unmask.cli.arguments import Data
 from unmask.cli.pictures import check_out, write_pictures
+from unmask.data.base import Source
+from unmask.data.config import ImagesConfig
+from unmask.data.pixels import nothing_usable
+from unmask.data.sources import open_source
+from unmask.data.splits import split
+from unmask.data.survey import Survey, survey
+from unmask.data.transforms import grid
 from unmask.errors import DataError
-from unmask.images.base import Source
-from unmask.images.config import ImagesConfig
-from unmask.images.pixels import nothing_usable
-from unmask.images.sources import open_source
-from unmask.images.splits import split
-from unmask.images.survey import Survey, survey
-from unmask.images.transforms import grid
 from unmask.progress import bar
 
 HELP = """Look at a set of pictures: counts, sizes, formats, what cannot be used and why, and a contact sheet.

@@ -32,8 +32,8 @@ class Arguments:
 def main(argv: list[str]) -> None:
     """Take the tour."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask demo", description=HELP)
-    from unmask.tour.guide import take_tour
-    from unmask.tour.story import Tour
+    from unmask.demo.guide import take_tour
+    from unmask.demo.story import Tour
 
     tour = Tour(arguments.model, arguments.data, arguments.out, run_command, arguments.device)
     take_tour(tour, train=arguments.train)

@@ -8,7 +8,7 @@ import tyro
 from unmask.cli.arguments import Codec, Data, DeviceOption
 from unmask.cli.settings import images_of
 from unmask.config import merge
-from unmask.images.config import ImagesConfig
+from unmask.data.config import ImagesConfig
 from unmask.training.config import EngineConfig
 
 HELP = """Encode a set of pictures, both splits, into a folder of codes for training priors.
@@ -38,8 +38,8 @@ def main(argv: list[str]) -> None:
     arguments = _parse(argv, ImagesConfig())
     arguments = _parse(argv, merge(ImagesConfig(), images_of(arguments.codec)))  # only now is it known which
     from unmask.models import open_model
-    from unmask.stages import encode_data
     from unmask.training.engine import Engine
+    from unmask.training.stages import encode_data
 
     model, engine = open_model(arguments.codec), Engine(EngineConfig(device=arguments.device))
     stamp = encode_data(model, arguments.data, arguments.images, engine, arguments.out).stamp

@@ -11,17 +11,17 @@ from rich.console import Console
 
 from unmask.cli.arguments import AnyModel, BackendOption, Data, DeviceOption
 from unmask.cli.loading import load_model
+from unmask.diffusion.settings import SamplingConfig
 from unmask.errors import ConfigError, DataError
-from unmask.evaluation import SETTINGS, Results, in_words, samples_folder
-from unmask.metrics.config import FIGURES, Metric
+from unmask.evaluation.config import FIGURES, Metric
+from unmask.evaluation.results import SETTINGS, Results, in_words, samples_folder
 from unmask.samples import SampleFolder
-from unmask.sampling.config import SamplingConfig
 
 if TYPE_CHECKING:
-    from unmask.images.pixels import PixelSet
-    from unmask.metrics.compare import Reference
-    from unmask.metrics.estimate import Estimate
-    from unmask.metrics.protocol import Protocol
+    from unmask.data.pixels import PixelSet
+    from unmask.evaluation.compare import Reference
+    from unmask.evaluation.estimate import Estimate
+    from unmask.evaluation.protocol import Protocol
     from unmask.pipeline import Pipeline
 
 T = TypeVar("T")
@@ -161,8 +161,8 @@ def _real(model: "Pipeline", data: str, side: Literal["train", "validation", "al
 
 
 def _protocol(model: "Pipeline", real: "PixelSet", count: int, arguments: Arguments) -> "Protocol":
-    from unmask.metrics.features import INCEPTION
-    from unmask.metrics.protocol import Protocol
+    from unmask.evaluation.features import INCEPTION
+    from unmask.evaluation.protocol import Protocol
 
     return Protocol(
         what="held-out pictures" if arguments.what == "held-out" else arguments.what,
@@ -176,8 +176,8 @@ def _protocol(model: "Pipeline", real: "PixelSet", count: int, arguments: Argume
 
 
 def _reference(model: "Pipeline", real: "PixelSet", arguments: Arguments) -> "Reference":
-    from unmask.metrics.compare import Reference
-    from unmask.metrics.features import inception_features
+    from unmask.evaluation.compare import Reference
+    from unmask.evaluation.features import inception_features
     from unmask.progress import bar
 
     with bar(f"looking at {arguments.data}") as report:
@@ -195,7 +195,7 @@ def _pictures(
     model: "Pipeline", config: SamplingConfig | None, real: "PixelSet", arguments: Arguments
 ) -> "PixelSet":
     """The pictures of one setting: samples from their folder, or reconstructions."""
-    from unmask.metrics.compare import reconstructed
+    from unmask.evaluation.compare import reconstructed
     from unmask.progress import bar
 
     if config is None:

@@ -12,7 +12,7 @@ from unmask.cli.pictures import writing
 from unmask.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from unmask.bundle import Bundle
+    from unmask.storage.bundles import Bundle
 
 HELP = """Write a model for other programs (ONNX graphs) or other people (a folder for the Hugging Face hub).
 
@@ -67,9 +67,9 @@ def main(argv: list[str]) -> None:
 
 
 def _to_hub(model: "Bundle", arguments: Arguments) -> None:
-    from unmask import bundle
-    from unmask.cards import PICTURE, write_card
-    from unmask.files import write_bytes
+    from unmask.storage import bundles as bundle
+    from unmask.storage.cards import PICTURE, write_card
+    from unmask.storage.files import write_bytes
 
     assert arguments.name is not None, "checked before"
     assert arguments.licence is not None, "checked before"
@@ -93,9 +93,9 @@ def _read(path: Path) -> bytes:
 
 
 def _to_onnx(model: "Bundle", arguments: Arguments) -> None:
-    from unmask.files import replace_folder
-    from unmask.graphs import export
     from unmask.models import codec_from, prior_from
+    from unmask.onnx import export
+    from unmask.storage.files import replace_folder
 
     folder = arguments.out
     if folder.exists() and any(path.suffix != ".onnx" for path in folder.iterdir()):
@@ -111,7 +111,7 @@ def _to_onnx(model: "Bundle", arguments: Arguments) -> None:
 
 
 def _to_half(model: "Bundle", arguments: Arguments) -> None:
-    from unmask import bundle
+    from unmask.storage import bundles as bundle
 
     bundle.save(bundle.halved(model), arguments.out)
     size = sum(path.stat().st_size for path in arguments.out.iterdir())

@@ -9,8 +9,8 @@ import tyro
 from unmask.cli.arguments import BackendOption, DeviceOption, Model
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, counting, write_pictures
-from unmask.images.pictures import open_picture
-from unmask.sampling.config import EditConfig
+from unmask.data.pictures import open_picture
+from unmask.diffusion.settings import EditConfig
 
 HELP = """Make a picture larger: the model draws what could lie beyond its edges.
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.status import Status
 
 if TYPE_CHECKING:
-    from unmask.bundle import Bundle, Part
+    from unmask.storage.bundles import Bundle, Part
 
 HELP = """Make a model of other people's files, for every command that takes a MODEL.
 
@@ -64,7 +64,7 @@ def _reading() -> Status:
 
 
 def _keep(model: "Bundle", out: Path) -> None:
-    from unmask import bundle
+    from unmask.storage import bundles as bundle
 
     bundle.save(model, out)
     for name, part in model.parts.items():

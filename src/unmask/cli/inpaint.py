@@ -10,14 +10,14 @@ import tyro
 from unmask.cli.arguments import BackendOption, DeviceOption, Model
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, counting, write_pictures
+from unmask.data.pictures import open_picture
+from unmask.diffusion.settings import EditConfig
 from unmask.errors import ConfigError
-from unmask.images.pictures import open_picture
-from unmask.sampling.config import EditConfig
 
 if TYPE_CHECKING:
     from PIL import Image
 
-    from unmask.sampling.inpaint import Box
+    from unmask.data.patches import Box
 
 HELP = """Replace a part of a picture by what the model thinks could be there.
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from unmask.graphs.config import Backend
+from unmask.onnx.config import Backend
 
 if TYPE_CHECKING:
     from unmask.pipeline import Pipeline

@@ -13,12 +13,12 @@ from rich.table import Table
 from unmask.cli.arguments import DeviceOption, Model, TrainingData
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, counting, write_pictures, write_rows
+from unmask.diffusion.settings import SamplingConfig
 from unmask.errors import ConfigError
-from unmask.metrics.config import Space
-from unmask.sampling.config import SamplingConfig
+from unmask.evaluation.config import Space
 
 if TYPE_CHECKING:
-    from unmask.metrics.neighbours import Memorisation, Neighbour, Neighbourhood
+    from unmask.evaluation.neighbours import Memorisation, Neighbour, Neighbourhood
     from unmask.pipeline import Pipeline
 
 HELP = """Find the training pictures nearest to samples, and test whether samples are copies of them.
@@ -69,7 +69,7 @@ def main(argv: list[str]) -> None:
     """Find, show and test."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask neighbours", description=HELP)
     arguments.check()
-    from unmask.metrics.neighbours import Neighbourhood, memorisation
+    from unmask.evaluation.neighbours import Neighbourhood, memorisation
     from unmask.progress import bar
 
     model = load_model(arguments.model, arguments.device)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from PIL import Image
 
+from unmask.data.pictures import encoded
 from unmask.errors import ConfigError, DataError
-from unmask.files import write_bytes
-from unmask.images.pictures import encoded
+from unmask.storage.files import write_bytes
 
 if TYPE_CHECKING:
     from torch import Tensor

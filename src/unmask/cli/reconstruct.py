@@ -12,15 +12,15 @@ from rich.table import Table
 from unmask.cli.arguments import AnyModel, DeviceOption, PictureOrData
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, write_pictures
+from unmask.data.base import SUFFIXES
+from unmask.data.pictures import open_picture
+from unmask.devices import tuned_allocator
 from unmask.errors import ConfigError, DataError
-from unmask.images.base import SUFFIXES
-from unmask.images.pictures import open_picture
-from unmask.memory import kept_memory
 
 if TYPE_CHECKING:
     from unmask.codec.perceptual import Perceptual
-    from unmask.images.pixels import PixelSet
-    from unmask.metrics.inception import Inception
+    from unmask.data.pixels import PixelSet
+    from unmask.evaluation.inception import Inception
     from unmask.pipeline import Pipeline
 
 HELP = """Send pictures through a codec and back: a picture to look at, and how close they come.
@@ -62,13 +62,13 @@ def main(argv: list[str]) -> None:
     """Reconstruct, show and measure."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask reconstruct", description=HELP)
     arguments.check()
-    from unmask.metrics.reconstruction import measure_reconstructions
+    from unmask.evaluation.reconstruction import measure_reconstructions
     from unmask.progress import bar
 
     model = load_model(arguments.model, arguments.device)
     pixels = _pixels(model, arguments)
     _show(model, pixels, arguments)
-    with bar("measuring") as report, kept_memory():
+    with bar("measuring") as report, tuned_allocator():
         figures = measure_reconstructions(
             model.codec,
             pixels,
@@ -84,8 +84,8 @@ def _pixels(model: "Pipeline", arguments: Arguments) -> "PixelSet":
     """The pictures of a set, or the only one of a file."""
     import numpy as np
 
-    from unmask.images.pixels import PixelSet
-    from unmask.images.transforms import square
+    from unmask.data.pixels import PixelSet
+    from unmask.data.transforms import square
 
     path = Path(arguments.data)
     if path.suffix.lower() in SUFFIXES and path.is_file():
@@ -99,8 +99,8 @@ def _pixels(model: "Pipeline", arguments: Arguments) -> "PixelSet":
 
 def _print(figures: dict[str, float], model: "Pipeline", count: int, arguments: Arguments) -> None:
     """The figures; beside an FID how it came about, and what to beware of."""
-    from unmask.metrics.features import INCEPTION
-    from unmask.metrics.protocol import Protocol, caution
+    from unmask.evaluation.features import INCEPTION
+    from unmask.evaluation.protocol import Protocol, caution
 
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, value in {"pictures": count, **figures}.items():
@@ -124,7 +124,7 @@ def _print(figures: dict[str, float], model: "Pipeline", count: int, arguments: 
 
 def _show(model: "Pipeline", pixels: "PixelSet", arguments: Arguments) -> None:
     """Write rows of originals, each above the row of its reconstructions."""
-    from unmask.images.transforms import grid
+    from unmask.data.transforms import grid
 
     originals = [Image.fromarray(picture) for picture in pixels.read(pixels.spread(arguments.count))]
     copies = model.reconstruct(originals)
@@ -135,15 +135,15 @@ def _show(model: "Pipeline", pixels: "PixelSet", arguments: Arguments) -> None:
 
 
 def _inception() -> "Inception | None":
-    from unmask import weights
-    from unmask.metrics.inception import Inception
+    from unmask.evaluation.inception import Inception
+    from unmask.third_party import weights
 
     return Inception() if weights.available("inception") else None
 
 
 def _perceptual() -> "Perceptual | None":
-    from unmask import weights
     from unmask.codec.perceptual import Perceptual
+    from unmask.third_party import weights
 
     if not weights.available("lpips-vgg"):
         return None

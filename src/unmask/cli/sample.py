@@ -11,10 +11,10 @@ from PIL import Image
 from unmask.cli.arguments import BackendOption, DeviceOption, Model
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, write_file, write_pictures
+from unmask.data.pictures import encoded
+from unmask.diffusion.settings import SamplingConfig
 from unmask.errors import ConfigError
-from unmask.images.pictures import encoded
 from unmask.samples import SampleFolder
-from unmask.sampling.config import SamplingConfig
 from unmask.training.config import EngineConfig
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def main(argv: list[str]) -> None:
 
 
 def _write_sheet(path: Path, folder: SampleFolder, count: int) -> None:
-    from unmask.images.transforms import grid
+    from unmask.data.transforms import grid
 
     pictures = [folder.picture(number) for number in range(count)]
     write_pictures([grid(pictures, _columns(count))], path)
@@ -112,7 +112,7 @@ def _frames(model: "Pipeline", film: "list[Tensor]") -> list[Image.Image]:
     """Moments of the film, evenly spread from nothing known to the end."""
     import torch
 
-    from unmask.images.transforms import grid
+    from unmask.data.transforms import grid
     from unmask.progress import bar
 
     film = [torch.full_like(film[0], model.prior.mask_id), *film]

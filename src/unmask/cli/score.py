@@ -18,10 +18,10 @@ from unmask.errors import ConfigError
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from unmask.images.pixels import PixelSet
+    from unmask.data.pixels import PixelSet
+    from unmask.evaluation.pixel_likelihood import ScaleHead
     from unmask.pipeline import Pipeline
     from unmask.progress import Report
-    from unmask.surprise import ScaleHead
 
 HELP = """Score pictures: the bits that the model needs for each code, on average, and for each pixel.
 
@@ -106,8 +106,8 @@ def _pictures(pixels: "PixelSet", report: "Report") -> Iterator[Image.Image]:
 
 
 def _fitted(model: "Pipeline", arguments: Arguments) -> "ScaleHead":
+    from unmask.evaluation.pixel_likelihood import scale_head
     from unmask.progress import bar
-    from unmask.surprise import scale_head
 
     pixels = model.open(arguments.fit) if arguments.fit else model.open(arguments.data, "train")
     with bar("fitting the spread of pixels") as report:
@@ -120,8 +120,8 @@ def _per_dimension(
     model: "Pipeline", head: "ScaleHead", pixels: "PixelSet", bits_per_code: list[float], bits: int
 ) -> dict[str, list[float]]:
     """Print the means; what each picture costs, in columns."""
+    from unmask.evaluation.pixel_likelihood import bits_per_dimension
     from unmask.progress import bar
-    from unmask.surprise import bits_per_dimension
 
     with bar("scoring pixels") as report:
         found = bits_per_dimension(model.codec, head, pixels, bits_per_code, bits=bits, report=report)
@@ -150,9 +150,9 @@ def _map(
     import torch
     from einops import rearrange, repeat
 
-    from unmask.images.transforms import grid, to_pictures, to_tensor
-    from unmask.likelihood import code_nats
-    from unmask.surprise import pixel_nats
+    from unmask.data.transforms import grid, to_pictures, to_tensor
+    from unmask.diffusion.likelihood import code_nats
+    from unmask.evaluation.pixel_likelihood import pixel_nats
 
     images = to_tensor(pixels.read(pixels.spread(SHOWN))).to(model.device)
     with torch.no_grad():
@@ -172,7 +172,7 @@ def _map(
 
 def _heat(bits: "Tensor", what: str) -> list[Image.Image]:
     """(B, H, W) bits as pictures from black over red to white, all on one scale."""
-    from unmask.images.transforms import to_levels
+    from unmask.data.transforms import to_levels
 
     top = bits.flatten().quantile(0.995).clamp(min=1e-9).item()
     print(f"white on the map: {top:.3g} bits {what} or more")

@@ -68,7 +68,7 @@ def starting_point(
 
 def _run_config(folder: Path, stage: str) -> dict[str, Any]:
     """The configuration of a run, which must be of this stage, codec or prior."""
-    from unmask.runs import Run
+    from unmask.training.runs import Run
 
     config = Run.open(folder).config
     if stage not in config["settings"]:

@@ -46,7 +46,7 @@ def main(argv: list[str]) -> None:
     if arguments.print_config:
         print_settings(arguments.settings)
         return
-    from unmask.stages import train_prior
+    from unmask.training.stages import train_prior
 
     out, resume = arguments.resume or arguments.out, arguments.resume is not None
     init = start.run.get("init") if resume else arguments.init

@@ -8,8 +8,8 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from unmask import weights
 from unmask.errors import WeightsError
+from unmask.third_party import weights
 
 Name = Literal["inception", "lpips-vgg", "lpips-alex", "all"]
 

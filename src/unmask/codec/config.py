@@ -4,8 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-from unmask.errors import ConfigError
-from unmask.ranges import require_at_least
+from unmask.errors import ConfigError, require_at_least
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from unmask.bundle import Part
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.config import CodecConfig, QuantizerConfig
 from unmask.config import merge
@@ -13,6 +12,7 @@ from unmask.importers.ledger import Ledger, shapes, translate
 from unmask.models import codec_from, prior_from
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
+from unmask.storage.bundles import Part
 
 GROUPS = 32  # of every normalisation, in both code bases
 _LAYER = {"qkv": ("q", "k", "v"), "out": ("proj_out",)}

@@ -8,10 +8,8 @@ import math
 import re
 from pathlib import Path
 
-from unmask.bundle import Bundle, Part
 from unmask.codec.config import CodecConfig
 from unmask.errors import WeightsError
-from unmask.foreign.checkpoints import read_state_dict
 from unmask.importers.ledger import Ledger
 from unmask.importers.networks import (
     GROUPS,
@@ -23,6 +21,8 @@ from unmask.importers.networks import (
     transformer_size,
 )
 from unmask.prior.config import PriorConfig
+from unmask.storage.bundles import Bundle, Part
+from unmask.third_party.checkpoints import read_state_dict
 
 GRID = 16  # codes along the edge of every picture that the authors trained on
 HEAD_WIDTH = 64  # channels of a head, which no tensor tells

@@ -11,10 +11,8 @@ from typing import Any
 
 import yaml
 
-from unmask.bundle import Bundle, Part
 from unmask.codec.config import CodecConfig
 from unmask.errors import WeightsError
-from unmask.foreign.checkpoints import read_state_dict
 from unmask.importers.ledger import Ledger
 from unmask.importers.networks import (
     GROUPS,
@@ -27,6 +25,8 @@ from unmask.importers.networks import (
     transformer_size,
 )
 from unmask.prior.config import PriorConfig
+from unmask.storage.bundles import Bundle, Part
+from unmask.third_party.checkpoints import read_state_dict
 
 GPT, FIRST_STAGE = "transformer.", "first_stage_model."
 CODEC_ALONE = "take its codec alone:  --codec-only"

@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from unmask.errors import ConfigError
-from unmask.ranges import require_at_least
+from unmask.errors import ConfigError, require_at_least
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from unmask.prior.attention import Attention, rotary_angles
 from unmask.prior.config import PriorConfig
-from unmask.prior.stepwise import Stepwise
+from unmask.prior.kv_cache import Stepwise
 from unmask.rng import initialise
 
 

@@ -13,8 +13,8 @@ from fastapi.responses import StreamingResponse
 from starlette.exceptions import HTTPException
 
 from unmask import __version__
+from unmask.diffusion.settings import Order, Schedule
 from unmask.pipeline import Pipeline
-from unmask.sampling.config import Order, Schedule
 from unmask.studio import limits
 from unmask.studio.jobs import Job, Jobs
 from unmask.studio.recipes import recipe_of, settings_of

@@ -10,10 +10,10 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from unmask.images.pictures import encoded
-from unmask.images.transforms import square, to_pictures, to_tensor
-from unmask.likelihood import code_nats
-from unmask.metrics.distortion import psnr
+from unmask.data.pictures import encoded
+from unmask.data.transforms import square, to_pictures, to_tensor
+from unmask.diffusion.likelihood import code_nats
+from unmask.evaluation.distortion import psnr
 from unmask.pipeline import Pipeline
 from unmask.prior.transformer import Transformer
 from unmask.studio.jobs import Outcome, Report

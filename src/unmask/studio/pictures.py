@@ -5,9 +5,9 @@ import binascii
 
 from PIL import Image
 
+from unmask.data.pictures import encoded
+from unmask.data.transforms import develop, identify
 from unmask.errors import DataError
-from unmask.images.pictures import encoded
-from unmask.images.transforms import develop, identify
 from unmask.studio.limits import MAX_UPLOAD_PIXELS
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from unmask.sampling.config import CanvasConfig, EditConfig, Order, SamplingConfig, Schedule
+from unmask.diffusion.settings import CanvasConfig, EditConfig, Order, SamplingConfig, Schedule
 from unmask.studio.jobs import State
 from unmask.studio.limits import MAX_COUNT, MAX_DRAWS, MAX_EDGE_PX, MAX_STEPS, MAX_UPLOAD_BYTES
 

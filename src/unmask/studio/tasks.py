@@ -8,11 +8,11 @@ from einops import rearrange
 from PIL import Image
 from torch import Tensor
 
+from unmask.data.patches import Box, Sides
+from unmask.data.pictures import encoded
+from unmask.diffusion.fill import OnStep
 from unmask.errors import ConfigError, DataError
-from unmask.images.pictures import encoded
 from unmask.pipeline import Pipeline
-from unmask.sampling.fill import OnStep
-from unmask.sampling.inpaint import Box, Sides
 from unmask.studio.inspection import reconstruct, score
 from unmask.studio.jobs import Outcome, Report, Task
 from unmask.studio.limits import MAX_CODES, MAX_UPLOAD_PIXELS

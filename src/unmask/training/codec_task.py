@@ -9,7 +9,6 @@ from einops import rearrange
 from PIL import Image
 from torch import Tensor, nn
 
-from unmask.bundle import Bundle, Part
 from unmask.codec.augment import augment
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.config import CodecConfig, LossConfig
@@ -17,17 +16,18 @@ from unmask.codec.discriminator import Discriminator
 from unmask.codec.losses import adaptive_weight, discriminator_loss, generator_loss, usage
 from unmask.codec.perceptual import Perceptual
 from unmask.codec.quantizers import Nearest, Quantized
-from unmask.images.batches import Batches
-from unmask.images.pixels import PixelSet
-from unmask.images.transforms import grid, to_pictures, to_tensor
-from unmask.metrics.inception import Inception
-from unmask.metrics.reconstruction import measure_reconstructions
+from unmask.data.batches import Batches
+from unmask.data.pixels import PixelSet
+from unmask.data.transforms import grid, to_pictures, to_tensor
+from unmask.evaluation.inception import Inception
+from unmask.evaluation.reconstruction import measure_reconstructions
 from unmask.rng import generator
+from unmask.storage.bundles import Bundle, Part
 from unmask.training.config import LoopConfig, OptimConfig
 from unmask.training.ema import Ema
 from unmask.training.engine import Engine
-from unmask.training.figures import averaged
 from unmask.training.optim import adam, descend, learning_rate
+from unmask.training.scalars import averaged
 
 NUM_SHOWN = 8  # validation pictures that a person follows through training
 

@@ -11,14 +11,14 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from unmask import tensors
-from unmask.bundle import Bundle
+from unmask.devices import release_memory
 from unmask.errors import TrainingError
-from unmask.memory import release_memory
-from unmask.runs import Run
+from unmask.storage import state as tensors
+from unmask.storage.bundles import Bundle
 from unmask.training.config import LoopConfig
+from unmask.training.console import Progress
 from unmask.training.engine import Engine
-from unmask.training.progress import Progress
+from unmask.training.runs import Run
 
 
 class Task(Protocol):

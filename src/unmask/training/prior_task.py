@@ -10,23 +10,31 @@ from einops import rearrange
 from PIL import Image
 from torch import Tensor
 
-from unmask.bundle import Bundle, Part
-from unmask.codes.store import Codes
+from unmask.data.batches import batch_indices
+from unmask.data.codes import Codes
+from unmask.data.transforms import grid, to_pictures
 from unmask.diffusion import process
+from unmask.diffusion.autoregressive import autoregress
+from unmask.diffusion.fill import fill
+from unmask.diffusion.likelihood import (
+    Score,
+    bits_per_code,
+    code_costs,
+    cost_curve,
+    join,
+    score_codes,
+    unscored,
+)
 from unmask.diffusion.schedule import even_plan
-from unmask.images.batches import batch_indices
-from unmask.images.transforms import grid, to_pictures
-from unmask.likelihood import Score, bits_per_code, code_costs, cost_curve, join, score_codes, unscored
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
-from unmask.sampling.autoregressive import autoregress
-from unmask.sampling.fill import fill
+from unmask.storage.bundles import Bundle, Part
 from unmask.training.config import DiffusionConfig, LoopConfig, OptimConfig
 from unmask.training.ema import Ema
 from unmask.training.engine import Engine
-from unmask.training.figures import averaged
 from unmask.training.optim import adam, descend, learning_rate
+from unmask.training.scalars import averaged
 
 NUM_SAMPLES = 16  # drawn at every validation
 SAMPLE_STEPS = 32

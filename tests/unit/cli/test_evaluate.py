@@ -5,10 +5,10 @@ import sys
 import pytest
 
 from unmask.cli.evaluate import _show
-from unmask.evaluation import Results
-from unmask.metrics.estimate import Estimate
-from unmask.metrics.protocol import Protocol
-from unmask.sampling.config import SamplingConfig
+from unmask.diffusion.settings import SamplingConfig
+from unmask.evaluation.estimate import Estimate
+from unmask.evaluation.protocol import Protocol
+from unmask.evaluation.results import Results
 
 PROTOCOL = Protocol(
     what="samples",

@@ -6,12 +6,12 @@ import pytest
 import yaml
 
 from tests.untrained import untrained
-from unmask import bundle
 from unmask.cli import encode, train_prior
 from unmask.codec.config import LossConfig
-from unmask.codes.store import open_codes
 from unmask.config import CodecTraining, to_json
-from unmask.images.config import ImagesConfig
+from unmask.data.codes import open_codes
+from unmask.data.config import ImagesConfig
+from unmask.storage import bundles as bundle
 
 
 @pytest.fixture

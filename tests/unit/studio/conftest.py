@@ -17,8 +17,8 @@ from PIL import Image
 
 from benchmarks.studio import serving
 from tests.untrained import untrained
-from unmask import bundle
 from unmask.pipeline import Pipeline, load
+from unmask.storage import bundles as bundle
 from unmask.studio.limits import JobLimits
 from unmask.studio.server import create_app
 

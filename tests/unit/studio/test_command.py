@@ -49,7 +49,7 @@ def test_a_model_that_is_not_there_is_refused(capsys, tmp_path):
 
 
 def test_a_codec_alone_is_refused(capsys, tmp_path, folder):
-    from unmask import bundle
+    from unmask.storage import bundles as bundle
 
     bundle.save(bundle.Bundle(bundle.load(folder).codec, about={"image_size": 16}), tmp_path / "codec")
     assert "has no prior" in refusal(capsys, str(tmp_path / "codec"), "--port", "0")

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from unmask.images.config import ImagesConfig
-from unmask.images.pixels import open_pixels
-from unmask.images.sources import open_source
+from unmask.data.config import ImagesConfig
+from unmask.data.pixels import open_pixels
+from unmask.data.sources import open_source
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from unmask.bundle import Bundle, Part
 from unmask.errors import TrainingError
-from unmask.runs import Run
+from unmask.storage.bundles import Bundle, Part
 from unmask.training.config import EngineConfig, LoopConfig
 from unmask.training.engine import Engine
 from unmask.training.loop import Window, finite, train
+from unmask.training.runs import Run
 
 
 class Counting:

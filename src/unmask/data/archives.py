@@ -1,0 +1,121 @@
+"""Pictures inside one file: ``.zip``, ``.tar``, ``.tar.gz``, and the sets that come with the package."""
+
+import gzip
+import json
+import os
+import shutil
+import tarfile
+import tempfile
+import threading
+import weakref
+import zipfile
+import zlib
+from collections.abc import Sequence
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import IO
+
+from unmask.data.base import Entry, Source, combined_hash, printable, stat_hash
+from unmask.errors import DataError
+
+
+class ZipSource(Source):
+    """The pictures of a zip archive, in the order of their names."""
+
+    def __init__(self, path: Path, name: str | None = None) -> None:
+        super().__init__(name or str(path))
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except (zipfile.BadZipFile, OSError, NotImplementedError) as error:
+            raise DataError(f"{path} cannot be read as a zip archive: {error}") from error
+        self._lock = threading.Lock()  # the handle has one position in the file
+
+    def _identify(self) -> str:
+        # the archive's own checksums know its contents, and do not mind a copy of the archive
+        return combined_hash((info.filename, info.CRC, info.file_size) for info in self._zip.infolist())
+
+    @cached_property
+    def _members(self) -> list[zipfile.ZipInfo]:
+        members = [info for info in self._zip.infolist() if not info.is_dir() and self._wanted(info.filename)]
+        return sorted(members, key=lambda info: info.filename)
+
+    def _list(self) -> Sequence[Entry]:
+        return [Entry(printable(info.filename), info.file_size) for info in self._members]
+
+    def _read(self, index: int) -> bytes:
+        return self._extract(self._members[index])
+
+    def _extract(self, member: zipfile.ZipInfo) -> bytes:
+        try:
+            with self._lock:
+                return self._zip.read(member)
+        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+            raise DataError(f"cannot be unpacked: {error}") from error  # damaged, encrypted, an odd method
+
+
+class BuiltinSource(ZipSource):
+    """A set that comes with the package: a zip whose ``index.json`` gives each picture a name and a group."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(Path(str(resources.files("unmask.data") / "builtin" / f"{name}.zip")), name)
+        self._index = json.loads(self._extract(self._zip.getinfo("index.json")))
+
+    @cached_property
+    def _members(self) -> list[zipfile.ZipInfo]:
+        return [self._zip.getinfo(item["file"]) for item in self._index]
+
+    def _list(self) -> Sequence[Entry]:
+        return [Entry(item["name"], group=item["group"]) for item in self._index]
+
+
+class TarSource(Source):
+    """The pictures of a tar archive, in the order of their names.
+
+    A compressed archive can only be read from its beginning, so it is unpacked once into an unnamed temporary
+    file, when its pictures are first asked for.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
+        self._path = path
+
+    def _identify(self) -> str:
+        return stat_hash(self._path)
+
+    @cached_property
+    def _members(self) -> list[tuple[str, int, int]]:
+        """Name, place and length of each picture in the archive."""
+        try:
+            with tarfile.open(fileobj=self._file, mode="r:") as tar:
+                plain = (member for member in tar if member.isreg() and not member.issparse())
+                return sorted((m.name, m.offset_data, m.size) for m in plain if self._wanted(m.name))
+        except (tarfile.TarError, OSError) as error:
+            raise DataError(f"{self._path} cannot be read as a tar archive: {error}") from error
+
+    def _list(self) -> Sequence[Entry]:
+        return [Entry(printable(name), length) for name, _, length in self._members]
+
+    def _read(self, index: int) -> bytes:
+        _, place, length = self._members[index]
+        return os.pread(self._file.fileno(), length, place)  # no position to share: safe from any thread
+
+    @cached_property
+    def _file(self) -> IO[bytes]:
+        file = self._path.open("rb") if self._path.suffix == ".tar" else self._unpacked()
+        weakref.finalize(self, file.close)
+        return file
+
+    def _unpacked(self) -> IO[bytes]:
+        plain = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the source)
+        try:
+            with gzip.open(self._path) as packed:
+                shutil.copyfileobj(packed, plain, 1 << 20)
+            plain.seek(0)
+        except (OSError, EOFError, zlib.error) as error:
+            plain.close()
+            raise DataError(
+                f"{self._path} cannot be unpacked into {tempfile.gettempdir()}: {error}",
+                hint=f"unpack it where there is room and give that folder:  tar xf {self._path}",
+            ) from error
+        return plain

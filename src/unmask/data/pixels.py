@@ -1,0 +1,133 @@
+"""Squares of pixels, ready to be read by number: from a memory-mapped file, or decoded when asked for."""
+
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from unmask.data.base import SUFFIXES, Source, combined_hash
+from unmask.data.cache import PIXELS, Record, build_cache, cache_key, is_usable, load_cache
+from unmask.data.config import ImagesConfig
+from unmask.data.prepare import Unusable, decoders, prepare
+from unmask.data.splits import Split, split
+from unmask.data.transforms import Pixels8
+from unmask.errors import ConfigError, DataError
+from unmask.progress import Report, bar
+from unmask.storage.files import cache_folder
+
+Indices = npt.NDArray[np.int64]
+
+
+def open_pixels(
+    source: Source, config: ImagesConfig, cache: Path | None = None, *, progress: Report | None = None
+) -> "Pixels":
+    """Every usable picture of ``source`` as a square; the first time, all of them are decoded.
+
+    ``cache`` is the folder that remembers them (``cache_folder()`` unless given). While pictures are being
+    decoded ``progress(done, total)`` is told, or a bar is shown on stderr.
+    """
+    if progress is None:
+        with bar(f"preparing {source.name}") as report:
+            return open_pixels(source, config, cache, progress=report)
+    if config.fast_decode and find_spec("simplejpeg") is None:
+        raise ConfigError("images.fast-decode needs a library", hint="pip install 'unmask[fast]'")
+    kind = "pixels" if config.cache == "prepared" else "index"
+    folder = (cache or cache_folder()) / f"{cache_key(source, config)}.{kind}"
+    records = load_cache(folder, config) or build_cache(folder, source, config, progress)
+    if not any(map(is_usable, records)):
+        raise nothing_usable(source, [Unusable(*record) for record in records])
+    read = _stored(folder / PIXELS) if kind == "pixels" else _live(source, config, records)
+    return Pixels(records, read, config)
+
+
+def nothing_usable(source: Source, unusable: Sequence[Unusable]) -> DataError:
+    """The error for a source without a single usable picture: what is there instead."""
+    if unusable:
+        first = unusable[0]
+        return DataError(
+            f"none of the {len(unusable)} pictures in {source.name} can be used; "
+            f"the first, {first.name}: {first.reason}"
+        )
+    others = ", ".join(f"{count} {suffix}" for suffix, count in source.others.most_common(5)) or "nothing"
+    return DataError(f"{source.name} holds no pictures but {others}; wanted {' '.join(sorted(SUFFIXES))}")
+
+
+class Pixels:
+    """All usable pictures of a source, and what was left out."""
+
+    def __init__(self, records: Sequence[Record], read: "Reader", config: ImagesConfig) -> None:
+        usable = [record for record in records if is_usable(record)]
+        self.unusable = [Unusable(*record) for record in records if not is_usable(record)]
+        self._names = [name for name, _, _ in usable]
+        self._digests = [digest for _, _, digest in usable]
+        self._rows = split([group for _, group, _ in usable], config.validation)
+        self._read = read
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def split(self, name: Split) -> "PixelSet":
+        """The pictures to train on, or those held out (none of them when validation is 0)."""
+        rows = self._rows[name]
+        names = [self._names[row] for row in rows]
+        return PixelSet(names, np.array(rows, np.int64), self._read, [self._digests[row] for row in rows])
+
+    @property
+    def fingerprints(self) -> tuple[str, str]:
+        """Those of both splits, training first: they tell sets apart, and the same one split otherwise."""
+        return self.split("train").fingerprint, self.split("validation").fingerprint
+
+
+class PixelSet:
+    """The pictures of one split, numbered from 0 in the order of their source."""
+
+    def __init__(self, names: list[str], rows: Indices, read: "Reader", digests: Sequence[str]) -> None:
+        self.names = names
+        self.fingerprint = combined_hash(digests)
+        """A hash of the pixels of all pictures, in order; the same wherever and however they are stored."""
+        self._rows = rows
+        self._read = read
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def spread(self, count: int) -> list[int]:
+        """At most ``count`` numbers, evenly from the first picture to the last: a set's face."""
+        count = min(count, len(self))
+        return [place * len(self) // count for place in range(count)]
+
+    def read(self, indices: npt.ArrayLike) -> Pixels8:
+        """The pictures of these numbers: (B, S, S, 3)."""
+        return self._read(self._rows[np.asarray(indices, np.int64)])
+
+
+Reader = Callable[[Indices], Pixels8]
+"""Rows of the cache, or of the source's usable pictures, to (B, S, S, 3)."""
+
+
+def _stored(path: Path) -> Reader:
+    pixels: Pixels8 = np.load(path, mmap_mode="r", allow_pickle=False)
+    return lambda rows: np.asarray(pixels[rows])
+
+
+def _live(source: Source, config: ImagesConfig, records: Sequence[Record]) -> Reader:
+    pool = decoders(config)
+    indices = [index for index, record in enumerate(records) if is_usable(record)]
+
+    def one(row: int) -> Pixels8:
+        item = prepare(source, indices[row], config)
+        if isinstance(item, Unusable):
+            raise DataError(
+                f"{item.name} could be read when {source.name} was first looked at: {item.reason}"
+            )
+        return item.pixels
+
+    def read(rows: Indices) -> Pixels8:
+        pixels = np.empty((len(rows), config.size, config.size, 3), np.uint8)
+        for place, square in enumerate(pool.map(one, rows.tolist())):
+            pixels[place] = square
+        return pixels
+
+    return read

@@ -1,0 +1,165 @@
+"""Where pictures come from: a folder, an archive, an array, an LSUN database, or the package itself."""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from unmask.data.archives import BuiltinSource, TarSource, ZipSource
+from unmask.data.base import Entry, Source, combined_hash, printable, stat_hash
+from unmask.errors import DataError
+
+BUILTIN_SETS = ("emoji",)
+
+
+def open_source(spec: str) -> Source:
+    """The pictures that ``spec`` names: a built-in set, or a path (``./emoji`` is always a path)."""
+    if spec in BUILTIN_SETS:
+        return BuiltinSource(spec)
+    try:
+        return _open_path(Path(spec).expanduser())
+    except OSError as error:
+        raise DataError(f"{spec} cannot be opened: {error.strerror}") from error
+
+
+def _open_path(path: Path) -> Source:
+    if path.is_dir():
+        return LmdbSource(path) if (path / "data.mdb").is_file() else FolderSource(path)
+    if not path.exists():
+        raise DataError(
+            f"there is no {path}; wanted a folder, an archive or an array of pictures, or a built-in set",
+            hint=f"what is built in:  {', '.join(BUILTIN_SETS)}",
+        )
+    if path.suffix == ".zip":
+        return ZipSource(path)
+    if path.name.endswith((".tar", ".tar.gz", ".tgz")):
+        return TarSource(path)
+    if path.suffix == ".npy":
+        return NpySource(path)
+    raise DataError(
+        f"{path} is neither a folder nor a .zip, .tar, .tar.gz or .npy of pictures",
+        hint=f"the folder it is in:  {path.parent}",
+    )
+
+
+class _File(NamedTuple):
+    name: str
+    size_bytes: int = 0
+    times: tuple[int, ...] = ()
+    problem: str | None = None
+
+
+class FolderSource(Source):
+    """The pictures in a folder and all folders below it, in the order of their paths."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(str(root))
+        self._root = root
+
+    @cached_property
+    def _files(self) -> list[_File]:
+        return sorted(self._walk("", frozenset()))
+
+    def _identify(self) -> str:
+        return combined_hash(self._files)
+
+    def _list(self) -> Sequence[Entry]:
+        return [Entry(printable(file.name), file.size_bytes, problem=file.problem) for file in self._files]
+
+    def _read(self, index: int) -> bytes:
+        return (self._root / self._files[index].name).read_bytes()
+
+    def _walk(self, folder: str, above: frozenset[tuple[int, int]]) -> Iterator[_File]:
+        """Every picture below ``folder``; a link back to one of the folders ``above`` is not followed."""
+        try:
+            status = (self._root / folder).stat()
+            children = list(os.scandir(self._root / folder))
+        except OSError as error:
+            yield _File(folder or ".", problem=error.strerror)
+            return
+        identity = (status.st_dev, status.st_ino)
+        for child in children if identity not in above else ():
+            if not child.name.startswith("."):
+                name = f"{folder}/{child.name}" if folder else child.name
+                yield from self._look(name, child, above | {identity})
+
+    def _look(self, name: str, file: os.DirEntry[str], above: frozenset[tuple[int, int]]) -> Iterator[_File]:
+        try:
+            status = file.stat()
+        except OSError as error:
+            yield _File(name, problem=error.strerror)
+            return
+        if stat.S_ISDIR(status.st_mode):
+            yield from self._walk(name, above)
+        elif self._wanted(file.name):
+            problem = None if stat.S_ISREG(status.st_mode) else "not a regular file"
+            # the time of modification can be set by hand; the time of the last change is the system's own
+            yield _File(name, status.st_size, (status.st_mtime_ns, status.st_ctime_ns), problem)
+
+
+class NpySource(Source):
+    """The rows of a uint8 array of N×H×W×3, each as an uncompressed picture."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
+        self._path = path
+        try:
+            self._rows = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise DataError(f"{path} cannot be read as an array: {error}") from error
+        if self._rows.dtype != np.uint8 or self._rows.ndim != 4 or self._rows.shape[3] != 3:
+            raise DataError(
+                f"{path} holds {self._rows.dtype} of shape {self._rows.shape}; wanted uint8 of N×H×W×3"
+            )
+
+    def _identify(self) -> str:
+        return stat_hash(self._path)
+
+    def _list(self) -> Sequence[Entry]:
+        return [Entry(f"[{row}]") for row in range(len(self._rows))]
+
+    def _read(self, index: int) -> bytes:
+        _, height, width, _ = self._rows.shape
+        return b"P6 %d %d 255\n%b" % (width, height, self._rows[index].tobytes())  # the PPM format
+
+
+class LmdbSource(Source):
+    """The pictures of an LSUN database as it is shipped, in the order of its keys.
+
+    Groups are hashes of the values, as everywhere. The keys would save nothing, since every value is read
+    once to be checked, and that they follow from the content is LSUN's habit, not a property of the format.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(str(folder))
+        self._data = folder / "data.mdb"
+        try:
+            import lmdb
+        except ImportError as error:
+            raise DataError(
+                f"{folder} is an LSUN database, and the library that reads it is not installed",
+                hint="pip install 'unmask[lsun]'",
+            ) from error
+        try:  # without a lock file: nobody writes, and the disk may be read-only
+            self._database = lmdb.open(str(folder), readonly=True, lock=False, readahead=False)
+        except lmdb.Error as error:
+            raise DataError(f"{folder} cannot be read as an LSUN database: {error}") from error
+
+    def _identify(self) -> str:
+        return stat_hash(self._data)
+
+    @cached_property
+    def _keys(self) -> list[bytes]:
+        with self._database.begin() as transaction:
+            return list(transaction.cursor().iternext(keys=True, values=False))
+
+    def _list(self) -> Sequence[Entry]:
+        return [Entry(printable(key.decode("utf-8", "surrogateescape"))) for key in self._keys]
+
+    def _read(self, index: int) -> bytes:
+        with self._database.begin() as transaction:
+            return bytes(transaction.get(self._keys[index], b""))

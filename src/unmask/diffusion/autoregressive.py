@@ -1,0 +1,71 @@
+"""The twin's way: code after code in raster order."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from unmask.diffusion.draws import Address, draw
+from unmask.diffusion.fill import OnStep
+from unmask.diffusion.settings import Temperature, check_draws
+
+
+class Continuer(Protocol):
+    """What the loop asks of a causal prior."""
+
+    @property
+    def mask_id(self) -> int:
+        """K, the number of codes."""
+
+    @property
+    def num_positions(self) -> int:
+        """N, the codes of one picture."""
+
+    def begin(self, batch: int) -> Callable[[Tensor | None], Tensor]:
+        """A function from the last (B,) codes, None at first, to the (B, K) logits of the next."""
+
+
+def autoregress(
+    prior: Continuer,
+    images: range,
+    *,
+    seed: int,
+    temperature: Temperature = 1.0,
+    top_k: int | None = None,
+    top_p: float = 1.0,
+    batch: int = 16,
+    on_step: OnStep | None = None,
+) -> Tensor:
+    """(len(images), N) codes of the given numbers of a request; draws are addressed as in ``fill``.
+
+    ``on_step`` sees all of them after every code, MASK where none is drawn yet, and copies what it keeps.
+    """
+    check_draws(temperature, top_k, top_p)
+    pick = partial(draw, seed=seed, temperature=temperature, top_k=top_k, top_p=top_p)
+    codes = torch.full((len(images), prior.num_positions), prior.mask_id)
+    for start in range(0, len(images), batch):
+        part = slice(start, start + batch)
+        _continue(prior, images[part], codes[part], pick, partial(on_step, codes) if on_step else None)
+    return codes
+
+
+@torch.inference_mode()
+def _continue(
+    prior: Continuer,
+    images: range,
+    codes: Tensor,
+    pick: Callable[[Tensor, list[Address], Tensor], Tensor],
+    on_step: Callable[[], None] | None,
+) -> None:
+    """Fill (B, N) codes in place, column by column."""
+    next_logits, N = prior.begin(len(images)), prior.num_positions
+    last: Tensor | None = None
+    for position in range(N):
+        logits = next_logits(last)
+        left = torch.full((len(images),), 1 - position / N)
+        codes[:, position] = pick(logits, [(image, position, 0) for image in images], left)
+        last = codes[:, position].to(logits.device)
+        if on_step:
+            on_step()

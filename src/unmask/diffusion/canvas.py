@@ -1,0 +1,160 @@
+"""Grids larger than the trained one: a denoiser for a whole canvas, made of one for windows.
+
+The paper, "Generating High-Resolution Images": what a code of the canvas could be is the mean of what the
+windows that contain it say, p(z_i | canvas) = (1/Z) Σ_j p(z_i | window_j).
+
+Letters: canvases are (B, a, b) codes, windows (h, w); a window is known by its place, the (row, column) of
+its first code, and there are (R, C) = (a − h + 1, b − w + 1) of them.
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from einops import rearrange
+from torch import Tensor
+
+from unmask.diffusion.fill import Denoiser
+from unmask.errors import ConfigError
+from unmask.rng import generator
+
+BATCH = 16  # windows in one pass
+
+
+class Canvas:
+    """A denoiser for (a, b) grids: the mean of one for (h, w) windows over all that hold a position.
+
+    Only windows that hold a wanted position are evaluated, and equal ones once; both are exact. The mean is
+    approximated when windows stand ``stride`` codes apart, the last ones flush with the edge, and when only
+    ``windows`` of them are asked, drawn anew in every pass, and what it takes to cover each wanted position.
+    Beyond codes and logits, memory holds ``batch`` windows at a time, however large the canvas.
+    """
+
+    def __init__(
+        self,
+        denoise: Denoiser,
+        window: tuple[int, int],
+        grid: tuple[int, int],
+        *,
+        stride: int = 1,
+        windows: int | None = None,
+        seed: int = 0,
+        batch: int = BATCH,
+    ) -> None:
+        assert all(a >= h for a, h in zip(grid, window, strict=True)), f"no window {window} fits {grid}"
+        if not 1 <= stride <= min(window):
+            raise ConfigError(f"stride {stride} is not in 1..{min(window)}; beyond it, windows leave gaps")
+        if windows is not None and windows < 1:
+            raise ConfigError(f"windows={windows} asks none; without a number all of them are asked")
+        self.window, self.grid, self.batch = window, grid, batch
+        self._denoise, self._windows, self._seed = denoise, windows, seed
+        self._lattice = torch.outer(*(_starts(a, h, stride) for a, h in zip(grid, window, strict=True)))
+
+    @property
+    def mask_id(self) -> int:
+        """The id that stands for a code not known, which is also K."""
+        return self._denoise.mask_id
+
+    def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
+        """(B, a·b) codes with MASK and the (B, a·b) positions wanted to (where.sum(), K) logits, row-major.
+
+        They are logarithms of mean probabilities: a temperature applies to the mixture. All but the windows'
+        own denoiser runs on the CPU, since not every device has float64.
+        """
+        canvas, wanted = (rearrange(x.cpu(), "B (a b) -> B a b", a=self.grid[0]) for x in (codes, where))
+        chosen = self._choose(canvas, wanted)  # (B, R, C)
+        names = window_names(canvas, self.window)[chosen]
+        repeats = torch.unique(names, return_counts=True)[1]  # of each different window, by name
+        places = chosen.nonzero()[names.argsort(stable=True)]  # (n, 3) image, row, column; equal ones adjoin
+        views = Views(*(self._view(x) for x in (canvas, wanted, _number(wanted))))
+        total = torch.zeros(int(wanted.sum()), self.mask_id, dtype=torch.float64)
+        for times in torch.split(repeats, self.batch):
+            now, places = places.tensor_split([int(times.sum())])
+            self._add(total, views, now, times, codes.device)
+        votes = F.avg_pool2d(self._widen(chosen.double(), 0), self.window, 1, divisor_override=1)
+        return (total / votes[wanted][:, None]).log()
+
+    def _choose(self, canvas: Tensor, wanted: Tensor) -> Tensor:
+        """(B, R, C) bool: the windows to ask, all of which hold a wanted position."""
+        holding = (F.max_pool2d(wanted.float(), self.window, 1) > 0) & self._lattice
+        if self._windows is None:
+            return holding
+        masked = (canvas == self.mask_id).sum((1, 2)).tolist()
+        images = zip(holding, wanted, masked, strict=True)
+        return torch.stack([self._sample(self._windows, *image) for image in images])
+
+    def _sample(self, count: int, holding: Tensor, wanted: Tensor, masked: int) -> Tensor:
+        """(R, C) bool: the first windows of a random order, and of each position that has none the first.
+
+        How many codes are masked tells the passes of an image apart, whatever batch it is in.
+        """
+        rng = generator(self._seed, "windows", masked)
+        order = torch.randperm(holding.numel(), generator=rng).view(holding.shape).double()
+        order = order.masked_fill(~holding, math.inf)
+        last = order.flatten().kthvalue(min(count, order.numel())).values
+        first_of = -F.max_pool2d(self._widen(-order[None], -math.inf), self.window, 1)[0]  # (a, b)
+        return holding & ((order <= last) | torch.isin(order, first_of[wanted]))
+
+    def _add(
+        self, total: Tensor, views: "Views", places: Tensor, times: Tensor, device: torch.device
+    ) -> None:
+        """Evaluate different windows, each found at ``times`` of the places, and add up what they say."""
+        which = torch.arange(len(times)).repeat_interleave(times)
+        pieces = list(zip(*(torch.split(x, self.batch) for x in (places, which)), strict=True))
+        calls = torch.zeros(len(times), *self.window, dtype=torch.int32)
+        for at, window in pieces:
+            calls.index_add_(0, window, views.wanted[at.unbind(1)].int())
+        asked, first = calls > 0, places[times.cumsum(0) - times]
+        windows = views.codes[first.unbind(1)]
+        logits = self._denoise(windows.flatten(1).to(device), asked.flatten(1).to(device))
+        p, row = logits.cpu().double().softmax(1), _number(asked)
+        for at, window in pieces:
+            wanted = views.wanted[at.unbind(1)]  # (n, h, w)
+            total.index_add_(0, views.row[at.unbind(1)][wanted], p[row[window][wanted]])
+
+    def _view(self, x: Tensor) -> Tensor:
+        """(B, a, b) to all of its windows, (B, R, C, h, w), without a copy."""
+        return x.unfold(1, self.window[0], 1).unfold(2, self.window[1], 1)
+
+    def _widen(self, x: Tensor, value: float) -> Tensor:
+        """(B, R, C) of windows with a margin: pooled, it is (B, a, b) over those that hold a position."""
+        h, w = self.window
+        return F.pad(x, (w - 1, w - 1, h - 1, h - 1), value=value)
+
+
+class Views(NamedTuple):
+    """Every window of some canvases: (B, R, C, h, w), none of them written out."""
+
+    codes: Tensor
+    wanted: Tensor  # bool
+    row: Tensor  # of the result, where wanted
+
+
+def window_names(codes: Tensor, window: tuple[int, int]) -> Tensor:
+    """(B, a, b) codes to (B, R, C) integers that are equal exactly where windows are equal.
+
+    A run is named by the names of two shorter runs that cover it, down to single codes: log₂(h) + log₂(w)
+    rounds for all windows together, none of which is written out.
+    """
+    names = codes
+    for axis, length in zip((1, 2), window, strict=True):
+        covered = 1
+        while covered < length:
+            step = min(covered, length - covered)
+            size = names.shape[axis] - step
+            pairs = names.narrow(axis, 0, size) * (names.max() + 1) + names.narrow(axis, step, size)
+            names = torch.unique(pairs, return_inverse=True)[1]
+            covered += step
+    return names
+
+
+def _starts(length: int, window: int, stride: int) -> Tensor:
+    """(length − window + 1,) bool: where windows begin along an axis; the last one is flush with the end."""
+    starts = torch.arange(length - window + 1)
+    return (starts % stride == 0) | (starts == length - window)
+
+
+def _number(where: Tensor) -> Tensor:
+    """Integers that count the true entries, row-major."""
+    return (where.flatten().cumsum(0) - 1).view(where.shape)

@@ -1,0 +1,71 @@
+"""Draws from logits, addressed by (seed, image, position): the same whatever batch an image rides in."""
+
+import math
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+from unmask.diffusion.settings import Temperature
+from unmask.errors import BundleError
+from unmask.rng import generator
+
+Address = tuple[int, int, int]
+"""Image, position, and how often a code was drawn there before."""
+
+
+def draw(
+    logits: Tensor,
+    addresses: Iterable[Address],
+    left: Tensor,
+    *,
+    seed: int,
+    temperature: Temperature = 1.0,
+    top_k: int | None = None,
+    top_p: float = 1.0,
+) -> Tensor:
+    """(n, K) logits to (n,) codes distributed as softmax(logits / temperature); 0 is greedy.
+
+    ``left`` is the share of codes masked in the image of each row, (n,). With top_k and top_p, draws are from
+    the model's likeliest codes. Everything happens on the CPU, since not every device has float64.
+    """
+    logits = logits.cpu().double()
+    if not logits.amax(1).isfinite().all():
+        raise BundleError(
+            "the prior's predictions are not numbers: its training went astray",
+            hint="take a model from before, such as the run's best",
+        )
+    noise = gumbel_noise(addresses, logits.shape[1], seed=seed)
+    scale = temperature_at(temperature, left.cpu().double())[:, None]
+    return (restrict(logits, top_k, top_p) + scale * noise).argmax(1)  # the argmax of logits / scale + noise
+
+
+def gumbel_noise(addresses: Iterable[Address], num_codes: int, *, seed: int) -> Tensor:
+    """(n, K) standard Gumbel noise, float64: a row for each address.
+
+    In float32 the largest values that noise can take are cut off, which lowers the effective temperature.
+    """
+    rows = [
+        torch.empty(num_codes, dtype=torch.float64).exponential_(generator=generator(seed, "draw", *address))
+        for address in addresses
+    ]
+    return -torch.stack(rows).log()
+
+
+def temperature_at(temperature: Temperature, left: Tensor) -> Tensor:
+    """(n,) temperatures where a share ``left`` of the codes is masked, (n,)."""
+    first, last = temperature if isinstance(temperature, tuple) else (temperature, temperature)
+    return last + (first - last) * left
+
+
+def restrict(logits: Tensor, top_k: int | None, top_p: float) -> Tensor:
+    """(n, K) logits with −∞ for all but the k likeliest codes, and of those the fewest with a share p."""
+    if top_k is None and top_p == 1:
+        return logits
+    ordered, codes = logits.sort(dim=1, descending=True, stable=True)
+    if top_k is not None:
+        ordered[:, top_k:] = -math.inf
+    if top_p < 1:
+        p = ordered.softmax(1)
+        ordered = ordered.masked_fill(p.cumsum(1) - p >= top_p, -math.inf)  # those before it hold the share
+    return torch.empty_like(logits).scatter(1, codes, ordered)

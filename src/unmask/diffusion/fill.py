@@ -1,0 +1,143 @@
+"""The one loop: masked codes are revealed by a plan, each image at its own pace."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from unmask.diffusion.draws import Address, draw
+from unmask.diffusion.rules import Remasking, Rule
+from unmask.diffusion.settings import Temperature, check_draws
+from unmask.rng import generator
+
+OnStep = Callable[[Tensor], None]
+"""Shown the (B, N) codes after every pass, MASK where nothing is known yet."""
+OnDraw = Callable[[Tensor, list[Address], Tensor], None]
+"""Shown (n, K) logits, where each row belongs, and the (n,) codes drawn from them."""
+
+
+class Denoiser(Protocol):
+    """The one interface between network and sampler."""
+
+    @property
+    def mask_id(self) -> int:
+        """The id that stands for a code not known, which is also K."""
+
+    def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
+        """(B, N) codes with MASK and the (B, N) positions wanted to (where.sum(), K) logits, row-major."""
+
+
+def fill(
+    denoise: Denoiser,
+    codes: Tensor,
+    plan: Tensor,
+    *,
+    seed: int,
+    first: int = 0,
+    temperature: Temperature = 1.0,
+    top_k: int | None = None,
+    top_p: float = 1.0,
+    rule: Rule | None = None,
+    remask: Remasking | None = None,
+    batch: int = 16,
+    on_step: OnStep | None = None,
+    on_draw: OnDraw | None = None,
+) -> Tensor:
+    """Fill every MASK of (B, N) codes, revealing each position at its step of the (B, N) plan.
+
+    An image takes a pass only at steps that reveal something in it. Up to ``batch`` images share a pass, at
+    different steps though they be, since the network knows no time; a finished one makes room for the next.
+    Image i is number ``first + i`` of its request: that and the seed settle its draws. A ``rule`` looks at
+    all masked positions and decides itself which to reveal; of the plan it is told how many. ``remask`` takes
+    codes back and reveals others instead. ``on_step`` sees the codes after every pass, and copies what it
+    keeps; ``on_draw`` sees every draw, those that a rule or remasking discards too.
+    """
+    check_draws(temperature, top_k, top_p)
+    pick = partial(draw, seed=seed, temperature=temperature, top_k=top_k, top_p=top_p)
+    filling = _Filling(denoise, codes, plan, seed, first, pick, rule, remask, on_draw)
+    waiting = filling.unknown.any(1).nonzero().flatten().tolist()[::-1]
+    active: list[int] = []
+    while waiting or active:
+        while waiting and len(active) < batch:
+            active.append(waiting.pop())
+        active = filling.advance(torch.tensor(active))
+        if on_step:
+            on_step(filling.codes)
+    return filling.codes.to(codes.device)
+
+
+class _Filling:
+    """The books of one call, (B, N) each: on the CPU, where codes are drawn."""
+
+    def __init__(
+        self,
+        denoise: Denoiser,
+        codes: Tensor,
+        plan: Tensor,
+        seed: int,
+        first: int,
+        pick: Callable[[Tensor, list[Address], Tensor], Tensor],
+        rule: Rule | None,
+        remask: Remasking | None,
+        on_draw: OnDraw | None,
+    ) -> None:
+        self.codes, self.plan = codes.cpu().clone(), plan.cpu().clone()
+        self.unknown = self.codes == denoise.mask_id  # all other codes are the caller's and stay
+        self.draws = torch.zeros_like(self.plan)  # how often a code was drawn
+        self._denoise, self._device, self._pick = denoise, codes.device, pick
+        self._rule, self._remask, self._on_draw = rule, remask, on_draw
+        self._seed, self._first = seed, first
+
+    @torch.no_grad()
+    def advance(self, rows: Tensor) -> list[int]:
+        """Take the images ``rows`` through a pass, each to its own next step; the unfinished come back."""
+        codes, steps = self.codes[rows], self.plan[rows]  # (A, N)
+        masked = codes == self._denoise.mask_id
+        due = masked & (steps == steps.masked_fill(~masked, 0).amax(1, keepdim=True))
+        again = torch.zeros_like(due)
+        if self._remask:
+            revealed, uniform = self.unknown[rows] & ~masked, self._uniform("remask", rows, masked)
+            again, early = self._remask(revealed, masked & ~due, uniform)
+            steps[again], steps[early] = steps[early], steps[again]
+            due = due | early
+        asked = masked if self._rule else due
+        logits = self._denoise(codes.to(self._device), asked.to(self._device)).cpu()
+        drawn = self._draw(logits, rows, masked, asked)
+        if self._rule:
+            noise = -(-self._uniform("rule", rows, masked).log()).log()
+            due = self._rule(logits.log_softmax(1), drawn, masked, due.sum(1), noise)
+            steps = _deal(steps, due, masked & ~due | again)
+        self.plan[rows] = steps
+        after = codes.masked_scatter(asked, drawn).where(due, codes).masked_fill(again, self._denoise.mask_id)
+        self.codes[rows] = after
+        unfinished: list[int] = rows[(after == self._denoise.mask_id).any(1)].tolist()
+        return unfinished
+
+    def _draw(self, logits: Tensor, rows: Tensor, masked: Tensor, asked: Tensor) -> Tensor:
+        """(n, K) logits to the (n,) codes drawn at the positions asked for."""
+        row, position = asked.nonzero(as_tuple=True)
+        images, draws = self._first + rows[row], self.draws[rows[row], position]
+        self.draws[rows] += asked
+        addresses = list(zip(images.tolist(), position.tolist(), draws.tolist(), strict=True))
+        left = masked.double().sum(1) / self.unknown[rows].sum(1)
+        drawn = self._pick(logits, addresses, left[row])
+        if self._on_draw:
+            self._on_draw(logits, addresses, drawn)
+        return drawn
+
+    def _uniform(self, use: str, rows: Tensor, masked: Tensor) -> Tensor:
+        """(A, N) draws from (0, 1); how many codes are masked tells the passes of an image apart."""
+        passes = zip((self._first + rows).tolist(), masked.sum(1).tolist(), strict=True)
+        rngs = (generator(self._seed, use, image, count) for image, count in passes)
+        draws = [torch.rand(masked.shape[1], generator=rng, dtype=torch.float64) for rng in rngs]
+        return torch.stack(draws).clamp(min=torch.finfo(torch.float64).tiny)
+
+
+def _deal(steps: Tensor, now: Tensor, later: Tensor) -> Tensor:
+    """Steps with those of these positions dealt out anew: the first to ``now``, the others to ``later``."""
+    dealt = now | later
+    held = steps.masked_fill(~dealt, 0).sort(dim=1, descending=True).values
+    places = (2 * now.int() + later.int()).argsort(dim=1, descending=True)
+    return torch.empty_like(steps).scatter(1, places, held).where(dealt, steps)

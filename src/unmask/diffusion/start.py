@@ -1,0 +1,36 @@
+"""What a prior says before anything is known: a constant of the model, computed once."""
+
+import torch
+from torch import Tensor
+
+from unmask.diffusion.fill import Denoiser
+
+
+class RememberedStart:
+    """A denoiser that asks another one only once about an image of nothing but MASK.
+
+    Every picture that is made from nothing begins with that question. The weights behind it must stay as they
+    are.
+    """
+
+    def __init__(self, denoise: Denoiser) -> None:
+        self._denoise = denoise
+        self._logits: Tensor | None = None  # (N, K)
+
+    @property
+    def mask_id(self) -> int:
+        """The id that stands for a code not known, which is also K."""
+        return self._denoise.mask_id
+
+    def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
+        """(B, N) codes with MASK and the (B, N) positions wanted to (where.sum(), K) logits, row-major."""
+        blank = (codes == self.mask_id).all(1)  # (B,)
+        if not blank.any():
+            return self._denoise(codes, where)
+        if self._logits is None:
+            self._logits = self._denoise(codes[blank][:1], torch.ones_like(where[:1]))
+        row, position = where.nonzero(as_tuple=True)
+        logits = self._logits[position]
+        if not blank.all():
+            logits[~blank[row]] = self._denoise(codes[~blank], where[~blank])
+        return logits

@@ -1,0 +1,114 @@
+"""What networks see in pictures, at rest: computed once for a set, then mapped from the disk.
+
+    <key>.features/   features.npy    (pictures, D), in the order of the set
+                      features.json   for people: which pictures, which extractor
+
+The key is a hash of all pixels and of the extractor, so a folder is right or has another name. It is filled
+beside its place, goes on where a kill left it, and is renamed when it is whole.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from einops import rearrange
+from torch import Tensor
+
+from unmask.codec.perceptual import Perceptual
+from unmask.data.base import combined_hash
+from unmask.data.pixels import PixelSet
+from unmask.data.transforms import Pixels8
+from unmask.devices import tuned_allocator
+from unmask.errors import DataError
+from unmask.evaluation.inception import Inception
+from unmask.progress import Report, silent
+from unmask.storage import files
+from unmask.storage.arrays import grow_array
+from unmask.third_party import weights
+
+RECIPE = 1  # to be raised when the same pixels and extractor come to give other features
+LPIPS_SIDE_PX = 64  # features of larger pictures would take megabytes each; AlexNet sees none below 32
+INCEPTION = f"inception-{weights.REGISTRY['inception'].sha256[:8]}"
+LPIPS = f"lpips-alex-{weights.REGISTRY['lpips-alex'].sha256[:8]}-{LPIPS_SIDE_PX}px"
+
+
+@dataclass(frozen=True)
+class Extractor:
+    """A way to see pictures: distances between what it returns mean something."""
+
+    name: str
+    """Also says which weights, and what is done to pictures first."""
+    extract: Callable[[Tensor], Tensor]
+    """(B, 3, S, S) uint8 to (B, D)."""
+
+    def __call__(self, pixels: Pixels8) -> Tensor:
+        """(B, S, S, 3) pictures to their (B, D) features, on the CPU."""
+        return self.extract(rearrange(torch.from_numpy(pixels), "B H W C -> B C H W")).cpu()
+
+
+def inception_features(device: torch.device) -> Extractor:
+    """The 2048 features of FID; float32."""
+    network = Inception().to(device)
+    return Extractor(INCEPTION, lambda images: network(images.to(device)))
+
+
+def lpips_features(device: torch.device) -> Extractor:
+    """Features whose squared distance is LPIPS with AlexNet, of pictures at 64×64; float16."""
+    network = Perceptual("alex")
+    network.load_state_dict(weights.require("lpips-alex"))
+    network.to(device)
+
+    @torch.no_grad()
+    def extract(images: Tensor) -> Tensor:
+        images = images.to(device).float() / 255
+        if images.shape[-1] != LPIPS_SIDE_PX:
+            side = (LPIPS_SIDE_PX, LPIPS_SIDE_PX)
+            images = torch.nn.functional.interpolate(images, side, mode="bilinear", antialias=True)
+        # LPIPS is Σ over depths of the mean over places of Σ_c w_c (a_c − b_c)²
+        seen = zip(network.features(images), network.heads, strict=True)
+        depths = [x * (head / (x.shape[2] * x.shape[3])).sqrt()[:, None, None] for x, head in seen]
+        return torch.cat([x.flatten(1) for x in depths], dim=1).half()
+
+    return Extractor(LPIPS, extract)
+
+
+def pixel_features() -> Extractor:
+    """The pixels themselves; uint8."""
+    return Extractor("pixels", lambda images: images.flatten(1))
+
+
+def features_of(
+    pixels: PixelSet, extractor: Extractor, *, batch: int = 32, report: Report = silent
+) -> Tensor:
+    """(n, D) features of all pictures of a set, from the cache folder or put there."""
+    folder = files.cache_folder() / f"{combined_hash([RECIPE, pixels.fingerprint, extractor.name])}.features"
+    if not folder.exists():
+        try:
+            _fill(folder, pixels, extractor, batch, report)
+        except OSError as error:
+            raise DataError(
+                f"{folder.parent} cannot hold features: {error.strerror}", hint="UNMASK_CACHE=/a/larger/disk"
+            ) from error
+    rows = np.load(folder / "features.npy", mmap_mode="c", allow_pickle=False)
+    return torch.from_numpy(rows)
+
+
+def _fill(folder: Path, pixels: PixelSet, extractor: Extractor, batch: int, report: Report) -> None:
+    """Write all features, from the first picture that is not there yet, unless another process did."""
+    with files.alone(folder):
+        if folder.exists():
+            return
+        with files.grow_folder(folder) as partial:
+            _grow(partial / "features.npy", pixels, extractor, batch, report)
+            about = {"extractor": extractor.name, "pictures": len(pixels), "pixels": pixels.fingerprint}
+            files.write_json(partial / "features.json", about)
+
+
+def _grow(path: Path, pixels: PixelSet, extractor: Extractor, batch: int, report: Report) -> None:
+    first = extractor(pixels.read([0])).numpy()  # says how wide a row is
+    with grow_array(path, first.shape[1:], first.dtype) as rows, tuned_allocator():
+        for start in range(len(rows), len(pixels), batch):
+            report(start, len(pixels))
+            rows.append(extractor(pixels.read(range(start, min(start + batch, len(pixels))))).numpy())

@@ -1,0 +1,146 @@
+"""Which pictures of a set are nearest to others, and whether samples are nearer than they should be."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+
+from unmask.data.pictures import Picture, open_picture
+from unmask.data.pixels import PixelSet
+from unmask.data.transforms import Pixels8, square
+from unmask.errors import DataError
+from unmask.evaluation.config import Space
+from unmask.evaluation.distances import nearest
+from unmask.evaluation.features import (
+    Extractor,
+    features_of,
+    inception_features,
+    lpips_features,
+    pixel_features,
+)
+from unmask.progress import Report, silent
+
+EXTRACTORS: dict[Space, Callable[[torch.device], Extractor]] = {
+    "lpips": lpips_features,
+    "inception": inception_features,
+    "pixels": lambda device: pixel_features(),
+}
+BATCH = 32
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A picture of the set that was searched."""
+
+    index: int
+    """Its number in the set."""
+    name: str
+    distance: float
+
+
+class Neighbourhood:
+    """A set of pictures that can be searched; its features are computed once and remembered."""
+
+    def __init__(
+        self,
+        pixels: PixelSet,
+        by: Space = "lpips",
+        *,
+        device: torch.device | str = "cpu",
+        report: Report = silent,
+    ) -> None:
+        if not len(pixels):
+            raise DataError("there are no pictures to search")
+        self.pixels, self.by = pixels, by
+        self._extractor = EXTRACTORS[by](torch.device(device))
+        self._features = features_of(pixels, self._extractor, report=report)
+
+    def nearest(self, pictures: Sequence[Picture], count: int = 8) -> list[list[Neighbour]]:
+        """The ``count`` nearest of each picture, nearest first; pictures of any size are cut to squares."""
+        distances, indices = self.search(self._squares(pictures), count)
+        return [
+            [Neighbour(i, self.pixels.names[i], d) for i, d in zip(*row, strict=True)]
+            for row in zip(indices.tolist(), distances.tolist(), strict=True)
+        ]
+
+    def search(self, pixels: Pixels8, count: int) -> tuple[Tensor, Tensor]:
+        """(n, S, S, 3) pictures to the (n, count) distances and numbers of their nearest."""
+        parts = [self._extractor(pixels[i : i + BATCH]) for i in range(0, len(pixels), BATCH)]
+        return self._measured(torch.cat(parts), count)
+
+    def distances_of(self, others: PixelSet, report: Report = silent) -> Tensor:
+        """(n,) distances of a set's pictures from the nearest in this one."""
+        features = features_of(others, self._extractor, report=report)
+        return self._measured(features, 1)[0][:, 0]
+
+    def picture(self, index: int) -> Image.Image:
+        """A picture of the set."""
+        return Image.fromarray(self.pixels.read([index])[0])
+
+    def _measured(self, features: Tensor, count: int) -> tuple[Tensor, Tensor]:
+        if not 1 <= count <= len(self.pixels):
+            raise DataError(f"{len(self.pixels)} pictures have no {count} nearest", hint="--count 1")
+        found = nearest(features, self._features, count)
+        return _in_units(found.squares, self.by, features.shape[1]), found.indices
+
+    def _squares(self, pictures: Sequence[Picture]) -> Pixels8:
+        if not pictures:
+            raise DataError("there are no pictures whose neighbours to find")
+        size = self.pixels.read([0]).shape[1]
+        return np.stack([np.asarray(square(open_picture(picture), size)) for picture in pictures])
+
+
+def nearest_pictures(
+    pictures: Sequence[Picture],
+    pixels: PixelSet,
+    *,
+    count: int = 8,
+    by: Space = "lpips",
+    device: torch.device | str = "cpu",
+) -> list[list[Neighbour]]:
+    """The ``count`` pictures of a set that are nearest to each of some others, nearest first."""
+    return Neighbourhood(pixels, by, device=device).nearest(pictures, count)
+
+
+class Memorisation(NamedTuple):
+    """Whether samples are nearer to the training pictures than pictures that were held out of it."""
+
+    nearer: float
+    """Probability that a sample is nearer than a held-out picture: ½ without memorisation, 1 for copies."""
+    standard_error: float
+    """Of that probability, were it ½."""
+    sample_median: float
+    held_out_median: float
+    closest: int
+    """Samples that are nearer than any held-out picture."""
+
+
+def memorisation(samples: Tensor, held_out: Tensor) -> Memorisation:
+    """Compare distances to the nearest training picture, (n,) of samples and (m,) of held-out pictures.
+
+    The test of Mann and Whitney, as Meehan et al. (2020) use it for data copying.
+    """
+    n, m = len(samples), len(held_out)
+    if min(n, m) < 2:
+        raise DataError(
+            f"{n} samples and {m} held-out pictures are too few to compare; 2 of each are the least"
+        )
+    samples, ordered = samples.sort().values, held_out.sort().values
+    below = torch.searchsorted(ordered, samples, right=False)
+    not_above = torch.searchsorted(ordered, samples, right=True)
+    nearer = (m - (below + not_above).double() / 2).mean().item() / m  # ties count half
+    error = math.sqrt((n + m + 1) / (12 * n * m))
+    closest = int((samples < ordered[0]).sum())
+    return Memorisation(nearer, error, samples.median().item(), held_out.median().item(), closest)
+
+
+def _in_units(squares: Tensor, by: Space, dimension: int) -> Tensor:
+    """Squared distances of features in the unit that people know."""
+    if by == "lpips":
+        return squares
+    return squares.sqrt() / (255 * math.sqrt(dimension)) if by == "pixels" else squares.sqrt()

@@ -1,0 +1,70 @@
+"""How much of a picture survives the codec, over a whole set of pictures."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from unmask.codec.autoencoder import Autoencoder
+from unmask.codec.losses import usage
+from unmask.codec.perceptual import Perceptual
+from unmask.data.pixels import PixelSet
+from unmask.data.transforms import to_levels, to_tensor
+from unmask.evaluation.distortion import WINDOW, psnr, ssim
+from unmask.evaluation.fid import Moments, frechet_distance
+from unmask.evaluation.inception import WIDTH, Inception
+from unmask.progress import Report, silent
+
+Measure = Callable[[Tensor, Tensor], Tensor]
+"""How far pictures are from their copies: two (B, 3, H, W) in [0, 1] to (B,)."""
+
+
+@torch.no_grad()
+def measure_reconstructions(
+    codec: Autoencoder,
+    pixels: PixelSet,
+    *,
+    batch: int,
+    perceptual: Perceptual | None = None,
+    inception: Inception | None = None,
+    share: tuple[int, int] = (0, 1),
+    add_up: Callable[[Tensor], Tensor] = lambda x: x,
+    report: Report = silent,
+) -> dict[str, float]:
+    """Means of L1, PSNR, SSIM and, given its network, LPIPS; codebook usage; given Inception, FID.
+
+    All is computed where the codec is, and networks that are elsewhere come there. ``share`` is (rank,
+    world): this process measures every world-th picture from the rank-th on, of which there may be none;
+    ``add_up`` adds a tensor up over the processes.
+    """
+    device = next(codec.parameters()).device
+    measures: dict[str, Measure] = {"l1": _l1, "psnr": psnr}
+    if pixels.read([]).shape[1] >= WINDOW:  # smaller pictures have none
+        measures["ssim"] = ssim
+    if perceptual:
+        measures["lpips"] = perceptual.to(device)
+    if inception:
+        inception.to(device)
+    sums = torch.zeros(len(measures), dtype=torch.float64)
+    counts = torch.zeros(codec.codebook_size, dtype=torch.int64)
+    real = copied = Moments.none(WIDTH if inception else 0)
+    mine = range(share[0], len(pixels), share[1])
+    for start in range(0, len(mine), batch):
+        images = to_tensor(pixels.read(mine[start : start + batch])).to(device)
+        codes = codec.encode(images)
+        output = codec.decode(codes)
+        counts += torch.bincount(codes.flatten().cpu(), minlength=len(counts))
+        distances = torch.stack([measure(images, output) for measure in measures.values()])  # (F, B)
+        sums += distances.cpu().double().sum(1)
+        if inception:
+            real += Moments.of(inception(to_levels(images)))
+            copied += Moments.of(inception(to_levels(output)))
+        report(start + len(images), len(mine))
+    figures = dict(zip(measures, (add_up(sums) / len(pixels)).tolist(), strict=True))
+    if inception and len(pixels) > 1:  # one picture has no covariance
+        figures["fid"] = frechet_distance(real.total(add_up), copied.total(add_up))
+    return figures | usage(add_up(counts))
+
+
+def _l1(x: Tensor, y: Tensor) -> Tensor:
+    return (x - y).abs().mean((1, 2, 3))

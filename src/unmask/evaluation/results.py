@@ -1,0 +1,212 @@
+"""An evaluation at rest: a folder of figures that come in one by one, with their table, plot and samples."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from unmask import __version__
+from unmask.diffusion.settings import SamplingConfig
+from unmask.errors import DataError
+from unmask.evaluation.config import FIGURES, Metric
+from unmask.evaluation.protocol import Protocol, caution
+from unmask.storage.files import write_bytes, write_json
+
+if TYPE_CHECKING:
+    from unmask.evaluation.estimate import Estimate
+
+Row = dict[str, Any]
+"""Settings and figures of one set of pictures: ``fid`` is a figure, ``fid_error`` its standard error."""
+
+SETTINGS = ("steps", "temperature", "schedule", "order", "remask")  # what a sweep varies
+PANELS = 4  # in a row of the plot
+
+
+def in_words(config: SamplingConfig) -> str:
+    """The settings of a sweep, such as ``even random 50 steps temperature 0.9``."""
+    words = f"{config.schedule} {config.order} {_or_all(config.steps)} steps temperature {config.temperature}"
+    return f"{words} remask {config.remask}" if config.remask else words
+
+
+def samples_folder(folder: Path, config: SamplingConfig) -> Path:
+    """Where an evaluation keeps the samples of a setting."""
+    return folder / "samples" / in_words(config).replace(" ", "-")
+
+
+class Results:
+    """``results.json`` in a folder, and what else is made of it.
+
+    A configuration stands for the samples of one setting, None for pictures that no sampler has made.
+    """
+
+    def __init__(self, folder: Path, model: str, protocol: Protocol, options: dict[str, Any]) -> None:
+        self.folder = folder
+        self.protocol = protocol
+        self.caution = caution(min(protocol.pictures, protocol.reference_pictures))
+        """What must be said beside an FID, if anything."""
+        self._about = {"model": model, "protocol": asdict(protocol), "options": options}
+        self.rows: list[Row] = []
+        self.real: Row = {}
+        """Figures that real pictures have by themselves."""
+        self._load()
+
+    def missing(self, metrics: Sequence[Metric], config: SamplingConfig | None) -> list[Metric]:
+        """Those of the metrics that have not been measured yet."""
+        row = self._row(config) or {}
+        return [metric for metric in metrics if not row.keys() >= set(FIGURES[metric])]
+
+    def add(self, config: SamplingConfig | None, figures: "Mapping[str, Estimate]") -> None:
+        """Take in figures and save them."""
+        row = self._row(config)
+        if row is None:
+            self.rows.append(row := _settings(config))
+        row.update(_plain(figures))
+        self._save()
+
+    def add_real(self, figures: "Mapping[str, Estimate]") -> None:
+        """Take in figures of the real pictures and save them."""
+        self.real.update(_plain(figures))
+        self._save()
+
+    def table(self, figures: Sequence[str]) -> Table:
+        """A line for each setting and, where they have figures, one for the real pictures."""
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        settings = [name for name in SETTINGS if any(name in row for row in self.rows)]
+        for name in (*settings, *figures):
+            table.add_column(name.replace("_", " "), justify="right", no_wrap=True)
+        for row in self.rows:
+            values = [_or_all(row[name]) for name in settings]
+            table.add_row(*values, *(_figure(row, name) for name in figures))
+        if self.real.keys() & set(figures):
+            blank = ["real"] + [""] * (len(settings) - 1) if settings else []
+            table.add_row(*blank, *(_figure(self.real, name) for name in figures))
+        return table
+
+    def plot(self, figures: Sequence[str]) -> Path | None:
+        """``results.png``, each figure over the steps, temperatures or remasking swept; None if none were.
+
+        It takes matplotlib.
+        """
+        swept = [name for name in SETTINGS if len({row[name] for row in self.rows if name in row}) > 1]
+        along = next((name for name in ("steps", "temperature", "remask") if name in swept), None)
+        if along is None:
+            return None
+        path = self.folder / "results.png"
+        _plot(self.rows, figures, along, [name for name in swept if name != along], path)
+        return path
+
+    def _row(self, config: SamplingConfig | None) -> Row | None:
+        settings = _settings(config).items()
+        return next((row for row in self.rows if settings <= row.items()), None)
+
+    def _save(self) -> None:
+        """Write what is known so far as JSON and as CSV."""
+        try:
+            about = {"unmask": __version__, **self._about, "caution": self.caution}
+            content = about | {"real": self.real, "results": self.rows}
+            write_json(self.folder / "results.json", content)
+            write_bytes(self.folder / "results.csv", self._csv().encode())
+        except OSError as error:
+            raise DataError(f"{self.folder} cannot hold results: {error.strerror}") from error
+
+    def _load(self) -> None:
+        """Take over what an earlier evaluation left, if it was after the same."""
+        path = self.folder / "results.json"
+        hint = "name another folder:  --out FOLDER"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            content = json.loads(path.read_bytes())
+            there = {name: content[name] for name in self._about}
+            self.rows, self.real = [_complete(row) for row in content["results"]], content["real"]
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise DataError(f"{self.folder} cannot hold results: {error.strerror}") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{path} is damaged: {error!r}", hint=hint) from None
+        changed = [name for name, value in self._about.items() if there[name] != value]
+        if changed:
+            what = " and ".join(changed)
+            raise DataError(
+                f"{self.folder} holds results that differ in {what}; figures would not compare", hint=hint
+            )
+
+    def _csv(self) -> str:
+        text = io.StringIO()
+        names = list(dict.fromkeys(name for row in self.rows for name in row))
+        table = csv.DictWriter(text, names, lineterminator="\n")
+        table.writeheader()
+        table.writerows(self.rows)
+        return text.getvalue()
+
+
+def _settings(config: SamplingConfig | None) -> Row:
+    return {name: getattr(config, name) for name in SETTINGS} if config else {}
+
+
+def _complete(row: Row) -> Row:
+    """A row with the settings that could not be swept when it was measured."""
+    return {**row, "remask": row.get("remask", 0.0)} if "steps" in row else row
+
+
+def _plain(figures: "Mapping[str, Estimate]") -> Row:
+    """Figures and their standard errors as plain values; an error that is not known is left out."""
+    row: Row = {}
+    for name, (value, error) in figures.items():
+        row[name] = value
+        if math.isfinite(error):
+            row[f"{name}_error"] = error
+    return row
+
+
+def _or_all(value: Any) -> str:
+    return "all" if value is None else str(value)  # steps: as many as there are codes
+
+
+def _figure(row: Row, name: str) -> str:
+    if name not in row:
+        return "–"
+    value, error = row[name], row.get(f"{name}_error")
+    if error is None:
+        return f"{value:.4g}"
+    digits = max(0, 1 - math.floor(math.log10(error))) if error > 0 else 4  # two that mean something
+    return f"{value:.{digits}f} ± {error:.{digits}f}"
+
+
+def _plot(rows: Sequence[Row], figures: Sequence[str], along: str, others: Sequence[str], path: Path) -> None:
+    """Draw a panel for each figure, a line in it for each combination of the other settings."""
+    from matplotlib.figure import Figure
+
+    height, width = -(-len(figures) // PANELS), min(PANELS, len(figures))
+    picture = Figure(figsize=(3.4 * width, 3 * height), layout="constrained")
+    panels = picture.subplots(height, width, squeeze=False).flatten()
+    for axes, figure in zip(panels[: len(figures)], figures, strict=True):
+        for label, line in _lines(rows, along, others, figure).items():
+            x, y, error = zip(*line, strict=True)
+            axes.errorbar(x, y, yerr=error, marker="o", capsize=3, label=label)
+        axes.set(xlabel=along, title=figure.replace("_", " "))
+    for axes in panels[len(figures) :]:
+        axes.set_axis_off()
+    if others:
+        handles, labels = panels[0].get_legend_handles_labels()
+        picture.legend(handles, labels, loc="outside lower center", ncols=width, fontsize="small")
+    picture.savefig(path, dpi=120)
+
+
+def _lines(
+    rows: Sequence[Row], along: str, others: Sequence[str], figure: str
+) -> dict[str, list[tuple[str, float, float]]]:
+    """Points (setting, value, error) by what else was swept."""
+    lines: dict[str, list[tuple[str, float, float]]] = {}
+    for row in sorted(rows, key=lambda row: math.inf if row[along] is None else row[along]):
+        if figure in row:
+            label = ", ".join(f"{name} {_or_all(row[name])}" for name in others)
+            point = (_or_all(row[along]), row[figure], row.get(f"{figure}_error", 0.0))
+            lines.setdefault(label, []).append(point)
+    return lines

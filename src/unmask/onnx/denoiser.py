@@ -1,0 +1,85 @@
+"""A prior's graph as samplers ask it, computed by onnxruntime on the CPU."""
+
+import hashlib
+import json
+import tempfile
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from unmask.errors import ConfigError, DataError
+from unmask.onnx.config import Backend
+from unmask.onnx.export import OPSET, PRIOR, PRIOR_INT8, export_prior, require_packages, round_prior
+from unmask.prior.transformer import Transformer, pack
+from unmask.storage.files import cache_folder, write_json
+
+STAMP = "graphs.json"  # the SHA-256 of each file
+RECIPE = 1  # to be raised when the same prior comes to give another graph
+
+
+class GraphDenoiser:
+    """A ``sampling.fill.Denoiser``: only the positions asked for are computed."""
+
+    def __init__(self, path: Path, mask_id: int) -> None:
+        require_packages()
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = torch.get_num_threads()
+        self.mask_id = mask_id
+        self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+    def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
+        """(B, N) codes with MASK and the (B, N) positions wanted to (where.sum(), K) logits, row-major."""
+        places, real = pack(where.cpu())
+        inputs = {"codes": codes.cpu().numpy(), "places": places.numpy()}
+        (logits,) = self._session.run(["logits"], inputs)  # (B, Q, K)
+        return torch.from_numpy(logits)[real].to(codes.device)
+
+
+def make_denoiser(prior: Transformer, fingerprint: str, backend: Backend) -> GraphDenoiser:
+    """The prior on an ONNX back-end; its graph is made once and kept in the cache folder."""
+    if prior.causal:
+        raise ConfigError(
+            "an autoregressive prior draws code after code and has no ONNX back-end", hint="--backend torch"
+        )
+    return GraphDenoiser(_cached_graph(prior, fingerprint, backend), prior.mask_id)
+
+
+def _cached_graph(prior: Transformer, fingerprint: str, backend: Backend) -> Path:
+    """The graph's file: made now, unless it was made before and is whole."""
+    name = {"onnx": PRIOR, "onnx-int8": PRIOR_INT8}[backend]
+    folder = cache_folder() / "graphs" / f"{fingerprint}-{backend}-{OPSET}-{RECIPE}"
+    if not _is_whole(folder / name):
+        try:
+            _make_graph(prior, folder / name)
+        except OSError as error:
+            raise DataError(
+                f"{folder} cannot hold a graph: {error.strerror}", hint="UNMASK_CACHE=/a/larger/disk"
+            ) from error
+    return folder / name
+
+
+def _make_graph(prior: Transformer, graph: Path) -> None:
+    """Make it in a folder of its own, since two processes may do this at once; then move it to its place."""
+    graph.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=graph.parent) as temporary:
+        export_prior(prior, Path(temporary))
+        if graph.name == PRIOR_INT8:
+            round_prior(Path(temporary))
+        Path(temporary, graph.name).replace(graph)
+    write_json(graph.with_name(STAMP), {graph.name: _digest(graph)})
+
+
+def _is_whole(graph: Path) -> bool:
+    try:
+        stamp = json.loads(graph.with_name(STAMP).read_bytes())
+        return bool(stamp == {graph.name: _digest(graph)})
+    except (OSError, ValueError):
+        return False
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,1 +1,0 @@
-"""MASK to codes: everything that draws codes from a prior."""

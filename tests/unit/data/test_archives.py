@@ -1,0 +1,149 @@
+import io
+import json
+import struct
+import tarfile
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from unmask.data import archives
+from unmask.data.archives import BuiltinSource
+from unmask.data.sources import open_source
+from unmask.errors import DataError
+
+KINDS = ["zip", "tar", "tar.gz", "tgz"]
+
+
+def pack(path: Path, files: dict[str, bytes]) -> Path:
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in files.items():
+                archive.writestr(name, data)
+        return path
+    with tarfile.open(path, "w:gz" if path.suffix in (".gz", ".tgz") else "w") as archive:
+        for name, data in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return path
+
+
+@pytest.fixture
+def files(encode, noise) -> dict[str, bytes]:
+    return {f"{'ab'[number % 2]}/{number:02}.png": encode(noise(number)) for number in range(12)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+class TestAnyArchive:
+    def test_it_gives_the_files_in_the_order_of_their_names(self, tmp_path, files, kind):
+        source = open_source(str(pack(tmp_path / f"set.{kind}", files)))
+        assert {source.entry(index).name: source.read(index) for index in range(len(source))} == files
+        assert [source.entry(index).name for index in range(len(source))] == sorted(files)
+
+    def test_threads_may_read_at_once(self, tmp_path, files, kind):
+        source = open_source(str(pack(tmp_path / f"set.{kind}", files)))
+        with ThreadPoolExecutor(8) as pool:
+            read = list(pool.map(source.read, list(range(12)) * 40))
+        assert read == [files[name] for name in sorted(files)] * 40
+
+    def test_folders_hidden_files_and_others_are_left_aside(self, tmp_path, files, kind):
+        clutter = {"__MACOSX/a/._00.png": b"", ".DS_Store": b"", "a/notes.txt": b""}
+        source = open_source(str(pack(tmp_path / f"set.{kind}", files | clutter)))
+        assert len(source) == 12
+        assert source.others == {".txt": 1}
+
+    def test_a_truncated_archive_is_an_error(self, tmp_path, files, kind):
+        path = pack(tmp_path / f"set.{kind}", files)
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+        with pytest.raises(DataError, match=r"set\..*cannot be (read|unpacked)"):
+            len(open_source(str(path)))
+
+    def test_a_text_is_not_an_archive(self, tmp_path, kind):
+        (tmp_path / f"set.{kind}").write_text("Dear diary")
+        with pytest.raises(DataError, match=r"set\..*cannot be (read|unpacked)"):
+            len(open_source(str(tmp_path / f"set.{kind}")))
+
+    def test_other_contents_have_another_fingerprint(self, tmp_path, files, kind):
+        before = open_source(str(pack(tmp_path / f"set.{kind}", files))).fingerprint
+        assert open_source(str(tmp_path / f"set.{kind}")).fingerprint == before
+        name = next(iter(files))
+        after = open_source(
+            str(pack(tmp_path / f"set.{kind}", files | {name: files[name][::-1]}))
+        ).fingerprint
+        assert after != before
+
+
+class TestZip:
+    def test_a_copy_has_the_same_fingerprint(self, tmp_path, files):
+        path = pack(tmp_path / "set.zip", files)
+        (tmp_path / "copy.zip").write_bytes(path.read_bytes())
+        assert open_source(str(path)).fingerprint == open_source(str(tmp_path / "copy.zip")).fingerprint
+
+    def test_a_damaged_member_costs_no_other(self, tmp_path, files):
+        path = pack(tmp_path / "set.zip", files)
+        data = bytearray(path.read_bytes())
+        place = data.index(b"b/01.png") + 60
+        data[place] ^= 255
+        path.write_bytes(data)
+        source = open_source(str(path))
+        with pytest.raises(DataError, match="cannot be unpacked"):
+            source.read(6)
+        assert source.read(7) == files["b/03.png"]
+
+    def test_an_encrypted_member_has_a_reason(self, tmp_path, files):
+        path = pack(tmp_path / "set.zip", files)
+        data = bytearray(path.read_bytes())
+        for signature, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+            place = data.index(signature) + offset
+            struct.pack_into("<H", data, place, 1)
+        path.write_bytes(data)
+        with pytest.raises(DataError, match=r"cannot be unpacked: .*encrypted"):
+            open_source(str(path)).read(0)
+
+
+class TestTar:
+    def test_links_are_left_aside(self, tmp_path, files):
+        path = pack(tmp_path / "set.tar", files)
+        with tarfile.open(path, "a") as archive:
+            link = tarfile.TarInfo("evil.png")
+            link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+            archive.addfile(link)
+        assert len(open_source(str(path))) == 12
+
+    def test_without_room_to_unpack_the_error_says_where(self, tmp_path, files, monkeypatch):
+        path = pack(tmp_path / "set.tar.gz", files)
+
+        def full(*_: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(archives.shutil, "copyfileobj", full)
+        with pytest.raises(DataError, match=r"No space left(.|\n)*tar xf"):
+            len(open_source(str(path)))
+
+
+class TestBuiltin:
+    def test_names_and_groups_come_from_the_index(self, tmp_path, monkeypatch, encode, noise):
+        index = [
+            {"file": "z.webp", "codepoints": "1", "name": "wave", "group": "wave", "skin_tone": None},
+            {"file": "a.webp", "codepoints": "2", "name": "wave: dark", "group": "wave", "skin_tone": "dark"},
+        ]
+        pictures = {"a.webp": encode(noise(1), "WEBP"), "z.webp": encode(noise(2), "WEBP")}
+        (tmp_path / "builtin").mkdir()
+        pack(tmp_path / "builtin" / "tiny.zip", pictures | {"index.json": json.dumps(index).encode()})
+        monkeypatch.setattr(archives.resources, "files", lambda _: tmp_path)
+        source = BuiltinSource("tiny")
+        assert [(source.entry(i).name, source.entry(i).group) for i in range(2)] == [
+            ("wave", "wave"),
+            ("wave: dark", "wave"),
+        ]
+        assert [source.read(0), source.read(1)] == [pictures["z.webp"], pictures["a.webp"]]
+
+    def test_the_emoji_that_come_with_the_package_are_whole(self):
+        source = open_source("emoji")
+        entries = [source.entry(index) for index in range(len(source))]
+        assert len(entries) > 1000
+        assert all(entry.group for entry in entries)
+        assert len({entry.group for entry in entries}) < len(entries)
+        assert source.read(0)[:4] == b"RIFF"

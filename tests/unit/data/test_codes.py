@@ -1,0 +1,192 @@
+import json
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from tests.untrained import SMALL_CODEC
+from unmask.codec.autoencoder import Autoencoder
+from unmask.codec.config import QuantizerConfig
+from unmask.data import codes as store
+from unmask.data.codes import encode, open_codes
+from unmask.data.config import ImagesConfig
+from unmask.data.pixels import open_pixels
+from unmask.data.sources import open_source
+from unmask.data.transforms import to_tensor
+from unmask.data.views import every_view
+from unmask.errors import DataError
+from unmask.rng import generator
+
+CODEC = replace(SMALL_CODEC, quantizer=QuantizerConfig(codebook_size=300))
+
+
+@pytest.fixture
+def codec():
+    return Autoencoder(CODEC, generator(0)).eval()
+
+
+@pytest.fixture
+def pixels(tmp_path, rng):
+    pictures = torch.randint(256, (23, 8, 8, 3), generator=rng, dtype=torch.uint8).numpy()
+    np.save(tmp_path / "noise.npy", pictures)
+    source = open_source(str(tmp_path / "noise.npy"))
+    return open_pixels(source, ImagesConfig(size=8, validation=0.3), tmp_path / "cache")
+
+
+@pytest.fixture
+def make(codec, pixels, tmp_path):
+    def make(flips=True, shift=0, batch=4, out="noise.codes", workers=0):
+        images = ImagesConfig(size=8, validation=0.3, flip=flips, shift=shift, workers=workers)
+        return encode(codec, "abc", pixels, "noise", images, tmp_path / out, batch=batch)
+
+    return make
+
+
+def expected(codec, pixels, split, *, mirrored=False):
+    images = to_tensor(pixels.split(split).read(range(len(pixels.split(split)))))
+    with torch.no_grad():
+        return codec.encode(images.flip(3) if mirrored else images).flatten(1)
+
+
+def test_codes_are_those_of_the_pictures_and_of_their_mirror_images(make, codec, pixels):
+    codes = make()
+    train = codes.split("train")
+    everything = train.read(range(len(train)))
+    assert torch.equal(everything[0::2], expected(codec, pixels, "train"))
+    assert torch.equal(everything[1::2], expected(codec, pixels, "train", mirrored=True))
+    held_out = codes.split("validation")
+    assert torch.equal(held_out.read(range(len(held_out))), expected(codec, pixels, "validation"))
+    assert everything.dtype == torch.int64
+
+
+def test_without_flips_there_is_a_row_a_picture(make, pixels):
+    assert len(make(flips=False).split("train")) == len(pixels.split("train"))
+
+
+def test_with_shifts_every_view_has_its_row_and_pictures_held_out_stay_as_they_are(make, codec, pixels):
+    codes = make(shift=1)
+    train, held_out = codes.split("train"), codes.split("validation")
+    pictures = pixels.split("train").read([3])
+    views = [np.ascontiguousarray(view) for view in every_view(pictures, flip=True, shift=1)]
+    with torch.no_grad():
+        expected_rows = torch.cat([codec.encode(to_tensor(view)).flatten(1) for view in views])
+    assert torch.equal(train.read(range(30, 40)), expected_rows)
+    assert torch.equal(held_out.read(range(len(held_out))), expected(codec, pixels, "validation"))
+
+
+def test_a_store_is_memory_mapped_and_small(make, tmp_path):
+    make()
+    rows = np.load(tmp_path / "noise.codes/codes.npy", mmap_mode="r")
+    assert rows.dtype == np.uint16
+    assert rows.shape == (23, 2, 16)
+
+
+@pytest.mark.parametrize("stop_after", [0, 1, 3])
+def test_an_encoding_that_was_cut_off_goes_on(make, codec, pixels, tmp_path, monkeypatch, stop_after):
+    real, calls = store._encode, []
+    monkeypatch.setattr(store, "_encode", lambda *a: calls.append(0) or real(*a))
+    whole = make(out="whole.codes")
+    num_batches = len(calls)
+    calls.clear()
+
+    def cut_off(*arguments):
+        calls.append(1)
+        if len(calls) > stop_after:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(store, "_encode", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        make()
+    monkeypatch.setattr(store, "_encode", real)
+    with (tmp_path / ".noise.codes.partial/codes.npy").open("ab") as file:
+        file.write(b"half a row")
+    monkeypatch.setattr(store, "_encode", lambda *a: calls.append(2) or real(*a))
+    resumed = make(workers=1)
+    assert np.array_equal(resumed._rows, whole._rows)
+    assert calls.count(2) == num_batches - stop_after, "what was there is not encoded again"
+
+
+@pytest.mark.parametrize("length", [0, 40])
+def test_a_file_cut_off_within_its_header_is_begun_anew(make, tmp_path, length):
+    whole = np.array(make()._rows)
+    partial = tmp_path / ".noise.codes.partial"
+    (tmp_path / "noise.codes").rename(partial)
+    (partial / "codes.npy").write_bytes((partial / "codes.npy").read_bytes()[:length])
+    assert np.array_equal(make()._rows, whole)
+
+
+def test_of_two_that_encode_the_same_one_waits_for_the_other(make, monkeypatch):
+    real, calls = store._encode, []
+    second = threading.Thread(target=make)
+
+    def together(*arguments):
+        calls.append(1)
+        if len(calls) == 1:
+            second.start()
+            second.join(timeout=0.3)  # time enough to write a row, were it not for the first
+        return real(*arguments)
+
+    monkeypatch.setattr(store, "_encode", together)
+    rows = make()._rows
+    second.join()
+    num_calls = len(calls)
+    assert np.array_equal(rows, make(out="whole.codes")._rows)
+    assert len(calls) == 2 * num_calls, "the second found everything done"
+
+
+def test_a_partial_store_of_another_codec_is_not_gone_on_with(make, codec, pixels, tmp_path):
+    whole = make(out="whole.codes")
+    partial = tmp_path / ".noise.codes.partial"
+    partial.mkdir()
+    (partial / "codes.json").write_text(json.dumps({"codec": "other"}))
+    (partial / "codes.npy").write_bytes(b"\0" * 10_000)
+    assert np.array_equal(make()._rows, whole._rows)
+
+
+def test_codes_of_another_codec_are_refused_with_what_to_type(make, tmp_path):
+    make()
+    with pytest.raises(DataError) as error:
+        open_codes(tmp_path / "noise.codes", "def")
+    assert "codes from codec abc" in str(error.value)
+    assert "unmask encode CODEC noise" in str(error.value)
+
+
+def test_a_store_of_other_settings_is_not_mistaken_for_these(make):
+    make(flips=True)
+    for other in ({"flips": False}, {"shift": 1}):
+        with pytest.raises(DataError, match="other pictures or settings"):
+            make(**other)
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "absent", "shape"])
+def test_a_damaged_store_is_refused_in_a_sentence(make, tmp_path, damage):
+    make()
+    path = tmp_path / "noise.codes/codes.npy"
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:-10])
+    elif damage == "empty":
+        path.write_bytes(b"")
+    elif damage == "absent":
+        path.unlink()
+    else:
+        np.save(path, np.load(path)[:5])
+    with pytest.raises(DataError, match=r"codes\.npy"):
+        open_codes(tmp_path / "noise.codes", "abc")
+
+
+@pytest.mark.parametrize("content", ["{}", "[", '{"format": 99}', '{"format": 1, "codec": "abc"}'])
+def test_a_stamp_that_says_nothing_is_refused(make, tmp_path, content):
+    make()
+    (tmp_path / "noise.codes/codes.json").write_text(content)
+    with pytest.raises(DataError, match=r"codes\.json"):
+        open_codes(tmp_path / "noise.codes", "abc")
+
+
+def test_a_folder_without_codes_says_how_to_make_some(tmp_path):
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
+    with pytest.raises(DataError, match="unmask encode"):
+        open_codes(tmp_path, "abc")

@@ -1,0 +1,78 @@
+import itertools
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unmask.diffusion.draws import draw, gumbel_noise, restrict, temperature_at
+
+K = 5
+logits = st.lists(st.integers(-40, 40), min_size=K, max_size=K, unique=True).map(
+    lambda tenths: torch.tensor([tenths]) / 10
+)
+
+
+def kept(restricted):
+    return set(restricted.isfinite().nonzero()[:, 1].tolist())
+
+
+@given(logits, st.integers(1, K + 3))
+def test_top_k_keeps_the_k_likeliest(row, k):
+    wanted = sorted(range(K), key=lambda code: -row[0, code])[:k]
+    assert kept(restrict(row.double(), k, 1.0)) == set(wanted)
+
+
+@given(logits, st.floats(0.01, 0.99))
+def test_top_p_keeps_the_fewest_codes_that_hold_the_share(row, top_p):
+    """Against all sets of codes: of the smallest ones that hold the share, the one that holds most."""
+    p = row.double().softmax(1)[0].tolist()
+    sets = [set(s) for n in range(1, K + 1) for s in itertools.combinations(range(K), n)]
+    holding = [s for s in sets if sum(p[code] for code in s) >= top_p]
+    best = min(holding, key=lambda s: (len(s), -sum(p[code] for code in s)))
+    assert kept(restrict(row.double(), None, top_p)) == best
+
+
+@given(logits, st.integers(1, K), st.floats(0.01, 0.99))
+def test_the_share_is_of_what_the_top_k_leave(row, k, top_p):
+    first = restrict(row.double(), k, 1.0)
+    assert kept(restrict(row.double(), k, top_p)) == kept(restrict(first, None, top_p))
+
+
+@pytest.mark.parametrize(
+    ("top_k", "top_p", "temperature"), [(None, 1.0, 1.0), (3, 1.0, 0.7), (None, 0.6, 1.5), (4, 0.9, 1.0)]
+)
+def test_codes_are_drawn_by_their_probabilities_within_what_is_kept(top_k, top_p, temperature):
+    """χ² over at most 5 codes on 20,000 draws; its 99.99 % point at 4 degrees of freedom is 24."""
+    row, count = torch.tensor([[0.3, -1.0, 1.2, 0.0, 0.9]]), 20_000
+    options = {"seed": 1, "temperature": temperature, "top_k": top_k, "top_p": top_p}
+    codes = draw(row.expand(count, K), [(i, 0, 0) for i in range(count)], torch.ones(count), **options)
+    expected = count * (restrict(row.double(), top_k, top_p) / temperature).softmax(1)[0]
+    seen = codes.bincount(minlength=K)
+    possible = expected > 0
+    assert (seen[~possible] == 0).all()
+    assert ((seen - expected)[possible] ** 2 / expected[possible]).sum() < 24
+    flat = torch.full((K,), count / K)
+    assert ((seen - flat) ** 2 / flat).sum() > 200
+
+
+def test_noise_depends_on_every_part_of_its_address():
+    address = (3, 1, 0)
+    noise = gumbel_noise([address, (4, 1, 0), (3, 2, 0), (3, 1, 1)], 7, seed=0)
+    assert len(noise.unique(dim=0)) == 4
+    assert torch.equal(gumbel_noise([address], 7, seed=0)[0], noise[0])
+    assert not torch.equal(gumbel_noise([address], 7, seed=1)[0], noise[0])
+
+
+def test_noise_is_finer_than_float32():
+    """Made of float32 numbers, some 30,000 of a million values would be equal to others."""
+    noise = gumbel_noise([(0, 0, 0)], 1_000_000, seed=0)
+    assert len(noise.unique()) == 1_000_000
+    assert noise.mean().item() == pytest.approx(0.5772, abs=4 * math.pi / math.sqrt(6 * 1e6))
+
+
+def test_a_pair_of_temperatures_is_linear_in_the_share_masked():
+    left = torch.tensor([1.0, 0.5, 0.0])
+    assert temperature_at((1.2, 0.4), left).tolist() == pytest.approx([1.2, 0.8, 0.4])
+    assert temperature_at(0.9, left).tolist() == pytest.approx([0.9] * 3)
