@@ -7,12 +7,12 @@ import torch
 from tests.untrained import SMALL_CODEC
 from unmask.codec.autoencoder import Autoencoder
 from unmask.data.pixels import PixelSet
+from unmask.evaluation import compare
 from unmask.evaluation.compare import Reference, reconstructed
 from unmask.evaluation.config import FIGURES
 from unmask.evaluation.diversity import kind_perplexity, kinds_of
 from unmask.evaluation.features import Extractor
 from unmask.evaluation.protocol import Protocol, caution
-from unmask.evaluation.results import compare
 from unmask.rng import generator
 
 

@@ -5,8 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unmask.evaluation import distances
 from unmask.evaluation.distances import nearest
-from unmask.evaluation.results import distances
 from unmask.rng import generator
 
 

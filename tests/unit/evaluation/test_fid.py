@@ -8,8 +8,8 @@ import scipy.linalg
 import torch
 
 from unmask.errors import DataError
+from unmask.evaluation import distances
 from unmask.evaluation.fid import Moments, fid, frechet_distance, moments_of
-from unmask.evaluation.results import distances
 
 
 def in_batches(features: torch.Tensor, batch: int) -> Moments:

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from unmask.errors import DataError
+from unmask.evaluation import distances
 from unmask.evaluation.kid import kid, pairs_of
-from unmask.evaluation.results import distances
 
 
 def test_real_pictures_have_the_kid_of_torchmetrics(photograph_features, oracle):

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from unmask.errors import DataError
+from unmask.evaluation import distances
 from unmask.evaluation.prdc import balls_of, prdc
-from unmask.evaluation.results import distances
 
 
 def values(real, fake, k=3):

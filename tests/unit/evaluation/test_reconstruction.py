@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from tests.untrained import SMALL_CODEC
 from unmask.codec.autoencoder import Autoencoder
 from unmask.data.pixels import PixelSet
+from unmask.evaluation import reconstruction
 from unmask.evaluation.reconstruction import measure_reconstructions
-from unmask.evaluation.results import reconstruction
 from unmask.rng import generator
 
 WIDTH = 6
