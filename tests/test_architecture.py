@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "unmask"
 RANKS = [
     {"errors", "progress", "rng"},
     {"config", "devices", "storage"},
-    {"codec", "prior", "presets", "third_party"},
+    {"codec", "prior", "presets", "processes", "third_party"},
     {"data", "diffusion"},
     {"evaluation", "onnx"},
     {"models"},

@@ -88,7 +88,7 @@ class CodecTask:
         if isinstance(quantizer, Nearest) and quantizer.config.kmeans_batches:
             rows = [self._latent_rows(batch) for batch in range(quantizer.config.kmeans_batches)]
             quantizer.start_from(torch.cat(rows), generator(self._loop.seed, "kmeans"))
-            self._engine.share(quantizer.codebook.data)
+            self._engine.broadcast(quantizer.codebook.data)
             self._ema.module.load_state_dict(self._codec.state_dict())
 
     @torch.no_grad()
@@ -191,7 +191,7 @@ class CodecTask:
             and quantizer.config.recycle_after
             and quantizer.recycle(counts > 0, latents, rng)
         ):
-            self._engine.share(quantizer.codebook.data)
+            self._engine.broadcast(quantizer.codebook.data)
 
     def report(self) -> dict[str, float]:
         """Codebook usage since the last report."""

@@ -1,0 +1,66 @@
+"""What processes tell each other: two of them, started by torchrun, each write down what they were told."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from unmask.processes import Processes
+
+SCRIPT = """
+import json, pathlib, sys, torch
+from unmask.processes import Processes
+
+here, out = Processes("cpu"), pathlib.Path(sys.argv[1])
+part, common = torch.tensor([1.0, 10.0]) * (here.rank + 1), torch.tensor([here.rank + 5])
+told = {"world": here.world, "sum": here.sum(part).tolist(), "own": part.tolist()}
+here.broadcast(common)
+told |= {"common": common.tolist(), "any": here.any(here.rank == 1), "none": here.any(False)}
+with here.first_goes_first():
+    told["found"] = (out / "made").exists()
+    (out / "made").touch()
+here.barrier()
+(out / f"{here.rank}.json").write_text(json.dumps(told))
+"""
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """What each of two processes was told by the other."""
+    folder = tmp_path_factory.mktemp("processes")
+    script = folder / "script.py"
+    script.write_text(SCRIPT)
+    torchrun = [Path(sys.executable).with_name("torchrun"), "--standalone", "--nproc-per-node", "2"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    subprocess.run([*torchrun, script, folder], check=True, capture_output=True, env=environment, timeout=120)
+    return [json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)]
+
+
+def test_a_sum_is_everywhere_the_same_and_leaves_its_parts_alone(told):
+    assert [process["world"] for process in told] == [2, 2]
+    assert [process["sum"] for process in told] == [[3, 30], [3, 30]]
+    assert [process["own"] for process in told] == [[1, 10], [2, 20]]
+
+
+def test_what_is_broadcast_is_the_first_processs(told):
+    assert [process["common"] for process in told] == [[5], [5]]
+
+
+def test_a_flag_is_set_if_it_is_in_any_process(told):
+    assert all(process["any"] and not process["none"] for process in told)
+
+
+def test_the_others_find_done_what_the_first_does(told):
+    assert [process["found"] for process in told] == [False, True]
+
+
+def test_a_process_alone_needs_nobody():
+    alone = Processes("cpu")
+    assert (alone.rank, alone.world, alone.is_first) == (0, 1, True)
+    assert alone.any(True)
+    assert not alone.any(False)
+    assert alone.sum(torch.ones(2)).tolist() == [1, 1]
