@@ -11,6 +11,7 @@ from unmask.diffusion.process import (
     absorb_exactly,
     antithetic_masks,
     bound_from_curve,
+    corrupt,
     count_shares,
     count_weights,
     draw_times,
@@ -160,6 +161,18 @@ def test_stratified_times_are_uniform_and_spread(rng):
     assert ((times.sort(1).values - 1) // 2 == torch.arange(10)).all(), "one time from each tenth"
     shares = torch.bincount(times[:, 0], minlength=21)[1:] / len(times)
     assert shares == pytest.approx([1 / 20] * 20, abs=4 * math.sqrt(0.05 * 0.95 / 4000))
+
+
+@pytest.mark.parametrize(("num_codes", "num_steps"), [(4, 4), (4, 16), (6, 12)])
+def test_masks_of_a_fixed_share_give_the_bound_exactly(num_codes, num_steps):
+    """With every time once in a batch, the loss is the mean of h(n), whether steps outnumber codes or not."""
+    h = torch.rand(num_codes + 1, generator=generator(0))
+    x0 = torch.zeros(num_steps, num_codes, dtype=torch.int64)
+    xt, t = corrupt(x0, num_steps, 9, masking="fixed", stratified=True, rng=generator(1))
+    masked = xt == 9
+    costs = masked * h[masked.sum(1)][:, None]
+    bound = loss("elbo", costs, masked, t, num_steps).mean()
+    torch.testing.assert_close(bound, h[1:].mean())
 
 
 def test_stratified_counts_follow_their_shares(rng):

@@ -1,20 +1,23 @@
-"""How many bits a prior needs for a picture's codes: a bound for absorbing diffusion, exact for its twin.
+"""How likely codes are under a prior: a bound for absorbing diffusion, exact for an autoregressive prior.
 
-Every draw is addressed by (seed, picture): a picture is scored with the same masks whenever it is scored and
-whatever batch it is in, so that two checkpoints differ by their weights alone.
+``likelihood_of`` asks a prior's kind, once: what it is trained for and how it is scored follow from there.
+
+Every draw of a score is addressed by (seed, picture): a picture is scored with the same masks whenever it is
+scored and whatever batch it is in, so that two checkpoints differ by their weights alone.
 """
 
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from unmask.diffusion.process import antithetic_masks, count_shares, count_weights, stratified_counts
+from unmask.diffusion import process
+from unmask.diffusion.process import Network, antithetic_masks, count_shares, count_weights, stratified_counts
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
+from unmask.training.config import DiffusionConfig
 
 CURVE_BINS = 32
 
@@ -27,66 +30,166 @@ class Score(NamedTuple):
     costs: Tensor  # (n, P) mean nats of a masked code in each draw
 
 
-def code_costs(
-    prior: Transformer,
-    x0: Tensor,
-    masked: Tensor,
-    *,
-    network: nn.Module | None = None,
-    rng: torch.Generator | None = None,
-    label_smoothing: float = 0.0,
-) -> Tensor:
-    """(B, N): −log p(x0_i | what the prior may see of the rest) in nats where masked, 0 elsewhere.
+class Likelihood(Protocol):
+    """What a prior's kind settles beside its network."""
 
-    Training passes the prior as its engine wrapped it (``network``), dropout (``rng``) and label smoothing.
-    """
-    # The causal twin looks only at what stands before a position: nothing needs hiding from it.
-    shown = x0 if prior.causal else torch.where(masked, prior.mask_id, x0)
-    logits = (network or prior)(shown, masked, rng)
-    costs = F.cross_entropy(logits, x0[masked], reduction="none", label_smoothing=label_smoothing)
-    return torch.zeros(x0.shape, device=x0.device).masked_scatter(masked, costs)
+    exact: bool
+    """Whether scores are the likelihood itself, and not a bound on it."""
+
+    def loss(
+        self, network: Network, x0: Tensor, config: DiffusionConfig, *, rng: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
+        """What training makes small for (B, N) codes, and the bound in nats a code: two scalars.
+
+        ``network`` is the prior as the engine wrapped it; ``rng`` is for masks and dropout.
+        """
+
+    def score(
+        self, codes: Tensor, first: int, *, num_draws: int, num_steps: int | None, seed: int = 0
+    ) -> Score:
+        """Score pictures number ``first``, ``first + 1``, … of a set, given their (B, N) codes.
+
+        The bound is that of the chain of ``num_steps`` steps, or of its limit with None.
+        """
+
+    def unscored(self, count: int, num_draws: int) -> Score:
+        """Zeros in place of ``score``, for processes to add up what each has scored."""
+
+    def code_nats(self, codes: Tensor, first: int, *, num_pairs: int, seed: int = 0) -> Tensor:
+        """(B, N) nats of each code of pictures number ``first`` and on, whatever is known of the rest."""
 
 
-@torch.no_grad()
+def likelihood_of(prior: Transformer) -> Likelihood:
+    """What this prior is trained for and scored by."""
+    return Exact(prior) if prior.causal else Bound(prior)
+
+
 def score_codes(
     prior: Transformer, codes: Tensor, first: int, *, num_draws: int, num_steps: int | None, seed: int = 0
 ) -> Score:
-    """Score pictures number ``first``, ``first + 1``, … of a set, given their (B, N) codes.
-
-    The bound is that of the chain of ``num_steps`` steps, or of its limit with None. A picture takes
-    ``num_draws`` passes, but at least 3; the causal twin takes one, and is exact.
-
-    Two passes whose masks are each other's complement tell what every code costs when half are known. The
-    others have mask counts spread over 1..N by ``count_shares``, masks in opposite pairs, and measure how
-    much more or less the codes that they mask cost than in those two: which codes happen to be masked then
-    matters little. The mean over masks of what is subtracted is known, so the estimate stays unbiased.
-    """
-    B, N = codes.shape
-    if prior.causal:
-        everything = torch.ones_like(codes, dtype=torch.bool)
-        nats = code_costs(prior, codes, everything).cpu().double().sum(1)
-        return Score(nats, torch.full((B, 1), N), (nats / N)[:, None])
-    drawn = [_masks(N, _num_free(num_draws), seed, first + i) for i in range(B)]
-    half, n, masked = (torch.stack(part) for part in zip(*drawn, strict=True))  # (B, N), (B, P), (B, P, N)
-    sides = [code_costs(prior, codes, side.to(codes.device)).cpu().double() for side in (half, ~half)]
-    usual = sides[0] + sides[1]  # (B, N)
-    differences = torch.stack(
-        [
-            _mean_where(code_costs(prior, codes, mask.to(codes.device)).cpu().double() - usual, mask)
-            for mask in masked.unbind(1)
-        ],
-        dim=1,
-    )  # (B, P)
-    weights = (count_weights(N, num_steps) / count_shares(N))[n]
-    # The weights of all counts add up to N, so what is subtracted comes back as the plain sum.
-    nats = usual.sum(1) + (weights * differences).mean(1)
-    return Score(nats, n, differences + usual.mean(1, keepdim=True))
+    """``Likelihood.score`` of the prior."""
+    return likelihood_of(prior).score(codes, first, num_draws=num_draws, num_steps=num_steps, seed=seed)
 
 
-def unscored(prior: Transformer, count: int, num_draws: int) -> Score:
-    """Zeros in place of ``score_codes``, for processes to add up what each has scored."""
-    shape = (count, 1 if prior.causal else _num_free(num_draws))
-    return Score(torch.zeros(count).double(), torch.zeros(shape).long(), torch.zeros(shape).double())
+def code_nats(prior: Transformer, codes: Tensor, first: int, *, num_pairs: int, seed: int = 0) -> Tensor:
+    """``Likelihood.code_nats`` of the prior."""
+    return likelihood_of(prior).code_nats(codes, first, num_pairs=num_pairs, seed=seed)
+
+
+def code_costs(prior: Transformer, codes: Tensor, masked: Tensor) -> Tensor:
+    """(B, N): −log p(code | what the prior may see of the rest) in nats where masked, 0 elsewhere."""
+    return process.cross_entropy(prior, codes, prior.hide(codes, masked), masked)
+
+
+class Exact:
+    """The likelihood of an autoregressive prior: one pass tells what every code costs after those before."""
+
+    exact = True
+
+    def __init__(self, prior: Transformer) -> None:
+        self._prior = prior
+
+    def loss(
+        self, network: Network, x0: Tensor, config: DiffusionConfig, *, rng: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
+        """The mean cost of a code, which is the likelihood itself."""
+        costs = process.cross_entropy(
+            network, x0, x0, torch.ones_like(x0).bool(), rng=rng, label_smoothing=config.label_smoothing
+        )
+        return costs.mean(), costs.detach().mean()
+
+    def score(
+        self, codes: Tensor, first: int, *, num_draws: int, num_steps: int | None, seed: int = 0
+    ) -> Score:
+        """There is nothing to draw."""
+        nats = self.code_nats(codes, first, num_pairs=0).sum(1)
+        return Score(nats, *self.unscored(len(codes), num_draws)[1:])
+
+    def unscored(self, count: int, num_draws: int) -> Score:
+        """No nats, no draws."""
+        return Score(
+            torch.zeros(count).double(), torch.zeros(count, 0).long(), torch.zeros(count, 0).double()
+        )
+
+    @torch.no_grad()
+    def code_nats(self, codes: Tensor, first: int, *, num_pairs: int, seed: int = 0) -> Tensor:
+        """What each code costs after those before it."""
+        return code_costs(self._prior, codes, torch.ones_like(codes).bool()).cpu().double()
+
+
+class Bound:
+    """The likelihood of an absorbing prior: a bound, estimated over masks."""
+
+    exact = False
+
+    def __init__(self, prior: Transformer) -> None:
+        self._prior = prior
+
+    def loss(
+        self, network: Network, x0: Tensor, config: DiffusionConfig, *, rng: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
+        """The loss that the configuration names, and whatever that is the bound of the chain."""
+        T, mask_id = config.steps, self._prior.mask_id
+        xt, t = process.corrupt(x0, T, mask_id, masking=config.masking, stratified=config.stratified, rng=rng)
+        masked = xt == mask_id
+        costs = process.cross_entropy(
+            network, x0, xt, masked, rng=rng, label_smoothing=config.label_smoothing
+        )
+        bound = process.loss("elbo", costs.detach(), masked, t, T)
+        return process.loss(config.loss, costs, masked, t, T).mean(), bound.mean()
+
+    @torch.no_grad()
+    def score(
+        self, codes: Tensor, first: int, *, num_draws: int, num_steps: int | None, seed: int = 0
+    ) -> Score:
+        """Estimate the bound of each picture in ``num_draws`` passes, but at least 3.
+
+        Two passes whose masks are each other's complement tell what every code costs when half are known. The
+        others have mask counts spread over 1..N by ``count_shares``, masks in opposite pairs, and measure how
+        much more or less the codes that they mask cost than in those two: which codes happen to be masked
+        then matters little. The mean over masks of what is subtracted is known, so the estimate stays
+        unbiased.
+        """
+        B, N = codes.shape
+        drawn = [_masks(N, _num_free(num_draws), seed, first + i) for i in range(B)]
+        half, n, masked = (
+            torch.stack(part) for part in zip(*drawn, strict=True)
+        )  # (B, N), (B, P), (B, P, N)
+        usual = self._costs(codes, half) + self._costs(codes, ~half)  # (B, N)
+        differences = torch.stack(
+            [_mean_where(self._costs(codes, mask) - usual, mask) for mask in masked.unbind(1)], dim=1
+        )  # (B, P)
+        weights = (count_weights(N, num_steps) / count_shares(N))[n]
+        # The weights of all counts add up to N, so what is subtracted comes back as the plain sum.
+        nats = usual.sum(1) + (weights * differences).mean(1)
+        return Score(nats, n, differences + usual.mean(1, keepdim=True))
+
+    def unscored(self, count: int, num_draws: int) -> Score:
+        """Zeros of the shapes of ``score``."""
+        shape = (count, _num_free(num_draws))
+        return Score(torch.zeros(count).double(), torch.zeros(shape).long(), torch.zeros(shape).double())
+
+    @torch.no_grad()
+    def code_nats(self, codes: Tensor, first: int, *, num_pairs: int, seed: int = 0) -> Tensor:
+        """The mean cost of each code over how many are masked when it is revealed.
+
+        It is revealed when some n of N are still masked, each n as likely as any other. A mask of n codes
+        holds a given one with probability n/N, hence the weights 1/n. Masks come in pairs, each other's
+        complement: every code is seen as often.
+        """
+        B, N = codes.shape
+        total, weight = torch.zeros(2, B, N, dtype=torch.float64)
+        for pair in range(num_pairs):
+            masked = torch.stack([_mask(N, seed, first + i, pair) for i in range(B)])
+            for mask in (masked, ~masked):
+                share = mask / mask.sum(1, keepdim=True).clamp(min=1).double()
+                total += share * self._costs(codes, mask)
+                weight += share
+        by_code: Tensor = total / weight
+        return by_code
+
+    def _costs(self, codes: Tensor, masked: Tensor) -> Tensor:
+        return code_costs(self._prior, codes, masked.to(codes.device)).cpu().double()
 
 
 def _num_free(num_draws: int) -> int:
@@ -105,29 +208,6 @@ def _masks(num_codes: int, num_draws: int, seed: int, picture: int) -> tuple[Ten
     half = torch.rand(num_codes, generator=rng).argsort().argsort() < (num_codes + 1) // 2
     counts = stratified_counts(count_shares(num_codes), 1, num_draws, rng=rng)
     return half, counts[0], antithetic_masks(counts, num_codes, rng=rng)[0]
-
-
-@torch.no_grad()
-def code_nats(prior: Transformer, codes: Tensor, first: int, *, num_pairs: int, seed: int = 0) -> Tensor:
-    """(B, N) nats of each code of pictures number ``first`` and on, over how much of the rest is known.
-
-    A code is revealed when some n of N are still masked, each n as likely as any other. A mask of n codes
-    holds a given one with probability n/N, hence the weights 1/n. Masks come in pairs, each other's
-    complement: every code is seen as often. For an autoregressive prior it is what the code costs after those
-    before it.
-    """
-    if prior.causal:
-        return code_costs(prior, codes, torch.ones_like(codes, dtype=torch.bool)).cpu().double()
-    B, N = codes.shape
-    total, weight = torch.zeros(2, B, N, dtype=torch.float64)
-    for pair in range(num_pairs):
-        masked = torch.stack([_mask(N, seed, first + i, pair) for i in range(B)])
-        for mask in (masked, ~masked):
-            share = mask / mask.sum(1, keepdim=True).clamp(min=1).double()
-            total += share * code_costs(prior, codes, mask.to(codes.device)).cpu().double()
-            weight += share
-    by_code: Tensor = total / weight
-    return by_code
 
 
 def _mask(num_codes: int, seed: int, picture: int, pair: int) -> Tensor:
@@ -154,8 +234,11 @@ def cost_curve(score: Score, num_codes: int) -> dict[str, list[float]]:
     It tells what revealing a code costs early and late, which is what a sampling schedule is planned with.
     Every bin has its own draws of other pictures; so each picture counts by how far it is from its mean cost.
     ``error`` is the standard error of each mean, as if every bin had one more draw, as far off as draws of
-    all bins usually are: a bin of a few that happen to agree is not sure.
+    all bins usually are: a bin of a few that happen to agree is not sure. Exact scores take no draws, and
+    have no curve.
     """
+    if not score.counts.numel():
+        return {}
     level = score.nats / num_codes
     costs = (score.costs - level[:, None] + level.mean()).flatten()
     shares = count_shares(num_codes)

@@ -8,9 +8,14 @@ where it is known. A masked set of size n is uniform among its equals, so every 
 """
 
 import math
+from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
+
+Network = Callable[[Tensor, Tensor, torch.Generator | None], Tensor]
+"""(B, N) codes, MASK where unknown, and (B, N) bool, where to look, to the logits (where.sum(), K) there."""
 
 
 def absorb(x0: Tensor, t: Tensor, num_steps: int, mask_id: int, *, rng: torch.Generator) -> Tensor:
@@ -38,6 +43,40 @@ def draw_times(batch: int, num_steps: int, *, stratified: bool, rng: torch.Gener
     places = torch.randperm(batch, generator=rng, device=rng.device)
     u = (places + torch.rand(batch, generator=rng, device=rng.device)) / batch  # (B,) uniform on [0, 1)
     return (u * num_steps).long().clamp(max=num_steps - 1) + 1
+
+
+def corrupt(
+    x0: Tensor, num_steps: int, mask_id: int, *, masking: str, stratified: bool, rng: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Draw times t and noisy codes x_t at them: (B, N) and (B,).
+
+    Of masking "fixed" exactly the share t/T of the codes is absorbed, instead of each on its own. That is
+    possible only at times that make it a whole number of codes, so t goes up to the next of these.
+    """
+    t = draw_times(len(x0), num_steps, stratified=stratified, rng=rng).to(x0.device)
+    if masking == "random":
+        return absorb(x0, t, num_steps, mask_id, rng=rng), t
+    N = x0.shape[1]
+    counts = (t * N / num_steps).ceil().long()
+    return absorb_exactly(x0, counts, mask_id, rng=rng), counts * num_steps / N
+
+
+def cross_entropy(
+    network: Network,
+    x0: Tensor,
+    xt: Tensor,
+    masked: Tensor,
+    *,
+    rng: torch.Generator | None = None,
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """(B, N) costs: −log p(x0_i | xt) in nats where masked, 0 elsewhere.
+
+    xt: (B, N) int64, what the network is shown.  masked: (B, N) bool.  ``rng`` turns dropout on.
+    """
+    logits = network(xt, masked, rng)
+    costs = F.cross_entropy(logits, x0[masked], reduction="none", label_smoothing=label_smoothing)
+    return torch.zeros(x0.shape, device=x0.device).masked_scatter(masked, costs)
 
 
 def loss(kind: str, costs: Tensor, masked: Tensor, t: Tensor, num_steps: int) -> Tensor:

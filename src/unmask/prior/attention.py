@@ -19,15 +19,15 @@ class Attention(nn.Module):
         self.q_norm = nn.RMSNorm(head_width, eps=1e-6) if qk_norm else nn.Identity()
         self.k_norm = nn.RMSNorm(head_width, eps=1e-6) if qk_norm else nn.Identity()
 
-    def queries(self, x: Tensor, turn: Tensor | None) -> Tensor:
-        """(B, Q, D) to queries (B, M, Q, d); ``turn`` holds the rotary angles, (Q, d/2) or (B, 1, Q, d/2)."""
+    def queries(self, x: Tensor, angles: Tensor | None) -> Tensor:
+        """(B, Q, D) to queries (B, M, Q, d); ``angles`` are rotary, (Q, d/2) or (B, 1, Q, d/2)."""
         q = rearrange(self.q(x), "B Q (M d) -> B M Q d", M=self.heads)
-        return rotate(self.q_norm(q), turn)
+        return rotate(self.q_norm(q), angles)
 
-    def keys_values(self, x: Tensor, turn: Tensor | None) -> tuple[Tensor, Tensor]:
-        """(B, N, D) to keys and values, (B, M, N, d) each; ``turn`` holds the rotary angles (N, d/2)."""
+    def keys_values(self, x: Tensor, angles: Tensor | None) -> tuple[Tensor, Tensor]:
+        """(B, N, D) to keys and values, (B, M, N, d) each; ``angles`` are rotary, (N, d/2)."""
         k, v = rearrange(self.kv(x), "B N (two M d) -> two B M N d", two=2, M=self.heads)
-        return rotate(self.k_norm(k), turn), v
+        return rotate(self.k_norm(k), angles), v
 
     def forward(
         self, q: Tensor, k: Tensor, v: Tensor, visible: Tensor | None = None, causal: bool = False
@@ -42,16 +42,18 @@ class Attention(nn.Module):
         return z
 
 
-def rotate(x: Tensor, turn: Tensor | None) -> Tensor:
-    """Turn pairs of channels of (…, n, d) by the angles (…, n, d/2); with no angles, nothing."""
-    if turn is None:
+def rotate(x: Tensor, angles: Tensor | None) -> Tensor:
+    """Rotary embedding: pairs of channels of (…, n, d) turned by the angles (…, n, d/2), or not at all."""
+    if angles is None:
         return x
     pairs = rearrange(x.float(), "... (d two) -> ... d two", two=2)
     if torch.compiler.is_exporting():  # graphs know no complex numbers
-        (a, b), cos, sin = pairs.unbind(-1), turn.cos(), turn.sin()
+        (a, b), cos, sin = pairs.unbind(-1), angles.cos(), angles.sin()
         turned = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1)
     else:  # one multiplication instead of four
-        turned = torch.view_as_real(torch.view_as_complex(pairs) * torch.polar(torch.ones_like(turn), turn))
+        turned = torch.view_as_real(
+            torch.view_as_complex(pairs) * torch.polar(torch.ones_like(angles), angles)
+        )
     return turned.flatten(-2).to(x.dtype)
 
 

@@ -13,12 +13,12 @@ class PriorConfig:
     """A Transformer over codes; 77M parameters at the paper's settings."""
 
     kind: Annotated[Literal["absorbing", "autoregressive"], arg(aliases=["--kind"])] = "absorbing"
-    """absorbing: sees all known codes and predicts masked ones. autoregressive: its causal twin."""
+    """absorbing: sees all known codes and predicts masked ones. autoregressive: each from those before it."""
     width: int = 512
     depth: int = 24
     heads: int = 8
     positions: Literal["learned", "rotary"] = "learned"
-    """learned: a vector a position (the paper). rotary: queries and keys turned by row and column."""
+    """learned: a vector a position (the paper). rotary: a rotary embedding of row and column."""
     qk_norm: bool = False
     """Normalise queries and keys (beyond the paper)."""
     init: Literal["torch", "gpt2"] = "torch"

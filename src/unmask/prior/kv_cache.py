@@ -1,8 +1,8 @@
-"""A causal prior that takes one code of each sequence at a time.
+"""The KV cache: an autoregressive prior that takes one code of each sequence at a time.
 
 A step is hundreds of operations on a few rows. Reading weights in between leaves nothing of them in the
-processor's caches, so that what leads up to an operation counts as well: plain functions instead of modules,
-and torch's own ways of moving axes instead of those of ``einops``, save a tenth of the time.
+processor's caches, so that the overhead of each operation counts: plain functions instead of modules, and
+torch's own ways of moving axes instead of those of ``einops``, save a tenth of the time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Rows = Callable[[Tensor], Tensor]
 """A function of the rows (B, D)."""
 
 
-class Stepwise:
+class KVCache:
     """From the codes so far, told one after the other, to the logits of the next.
 
     It remembers the keys and values of all codes. Where copies of weights are faster it holds copies, and so
@@ -34,7 +34,7 @@ class Stepwise:
 
     def __init__(self, prior: Transformer, batch: int) -> None:
         self._prior, self._batch = prior, batch
-        self._blocks = [StepwiseBlock(block, batch, prior.num_positions) for block in prior._blocks]
+        self._blocks = [CachedBlock(block, batch, prior.num_positions) for block in prior._blocks]
         self._norm, self._head = norm(prior.norm), product(prior.head, rows=batch)
         self._length = 0
 
@@ -44,14 +44,14 @@ class Stepwise:
         assert place < prior.num_positions, "there is a code for every position"
         x = prior._start(self._batch).squeeze(1) if codes is None else prior.tokens(codes)  # (B, D)
         x = x if prior.positions is None else x + prior.positions[place]
-        turn = None if prior.turn is None else prior.turn[place : place + 1]
+        angles = None if prior.angles is None else prior.angles[place : place + 1]
         for block in self._blocks:
-            x = block(x, place, turn)
+            x = block(x, place, angles)
         self._length += 1
         return beside(self._head(self._norm(x))).float()
 
 
-class StepwiseBlock:
+class CachedBlock:
     """A block of the prior for one position, with the keys and values of those before it."""
 
     def __init__(self, block: Block, batch: int, num_positions: int) -> None:
@@ -67,11 +67,11 @@ class StepwiseBlock:
         self._one = (attention.heads, batch, 1, head_width)  # of those positions
         self._values = torch.empty_like(self._keys)
 
-    def __call__(self, x: Tensor, place: int, turn: Tensor | None) -> Tensor:
-        """(B, D) to (B, D); ``turn`` holds the place's rotary angles, (1, d/2)."""
+    def __call__(self, x: Tensor, place: int, angles: Tensor | None) -> Tensor:
+        """(B, D) to (B, D); ``angles`` are the place's rotary ones, (1, d/2)."""
         q, k, v = self._qkv(self._norm1(x)).view(3, *self._one).unbind()  # (M, B, 1, d) each
-        if self._norms_heads or turn is not None:
-            q, k = rotate(self._attention.q_norm(q), turn), rotate(self._attention.k_norm(k), turn)
+        if self._norms_heads or angles is not None:
+            q, k = rotate(self._attention.q_norm(q), angles), rotate(self._attention.k_norm(k), angles)
         self._keys.narrow(2, place, 1).copy_(k)
         self._values.narrow(2, place, 1).copy_(v)
         keys, values = self._keys.narrow(2, 0, place + 1), self._values.narrow(2, 0, place + 1)

@@ -1,4 +1,4 @@
-"""The prior: one Transformer over codes, bidirectional for absorbing diffusion or causal for its twin.
+"""The prior: one Transformer over codes, bidirectional for absorbing diffusion, causal if autoregressive.
 
 It has no time input: which codes are masked says all there is to know of the time.
 """
@@ -12,12 +12,15 @@ from torch import Tensor, nn
 
 from unmask.prior.attention import Attention, rotary_angles
 from unmask.prior.config import PriorConfig
-from unmask.prior.kv_cache import Stepwise
+from unmask.prior.kv_cache import KVCache
 from unmask.rng import initialise
 
 
 class Block(nn.Module):
-    """Attention and a two-layer perceptron, each normalised before and added after."""
+    """Attention and an MLP, each normalised before and added after.
+
+    ``widen`` and ``narrow`` are the MLP's two layers: saved tensors have these names.
+    """
 
     def __init__(self, config: PriorConfig) -> None:
         super().__init__()
@@ -27,7 +30,7 @@ class Block(nn.Module):
         self.widen = nn.Linear(config.width, 4 * config.width)
         self.narrow = nn.Linear(4 * config.width, config.width)
 
-    def perceptron(self, x: Tensor) -> Tensor:
+    def mlp(self, x: Tensor) -> Tensor:
         """(…, D) to (…, D), position by position."""
         y: Tensor = self.narrow(F.gelu(self.widen(self.norm2(x))))
         return y
@@ -36,7 +39,7 @@ class Block(nn.Module):
 class Transformer(nn.Module):
     """(B, N) codes to logits over K codes, never over MASK."""
 
-    turn: Tensor | None
+    angles: Tensor | None
 
     def __init__(
         self,
@@ -49,13 +52,13 @@ class Transformer(nn.Module):
         super().__init__()
         self.config, self.codebook_size, self.grid = config, codebook_size, grid
         self.causal = config.kind == "autoregressive"
-        # The causal twin never sees MASK; it starts from a vector of its own instead.
+        # An autoregressive prior never sees MASK; it starts from a vector of its own instead.
         self.tokens = nn.Embedding(codebook_size + (not self.causal), config.width)
         self.start = nn.Parameter(torch.zeros(config.width)) if self.causal else None
         learned = config.positions == "learned"
         self.positions = nn.Parameter(torch.zeros(self.num_positions, config.width)) if learned else None
-        turn = None if learned else rotary_angles(grid, config.width // config.heads)
-        self.register_buffer("turn", turn, persistent=False)
+        angles = None if learned else rotary_angles(grid, config.width // config.heads)
+        self.register_buffer("angles", angles, persistent=False)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.depth))
         self.norm = nn.LayerNorm(config.width)
         self.head = nn.Linear(config.width, codebook_size, bias=False)
@@ -75,9 +78,9 @@ class Transformer(nn.Module):
     def forward(self, codes: Tensor, where: Tensor, rng: torch.Generator | None = None) -> Tensor:
         """Logits (where.sum(), K) at the wanted positions, row-major.
 
-        codes: (B, N) int64, MASK where unknown.  where: (B, N) bool.  The last block's queries and perceptron
-        and the head run at wanted positions only. ``rng`` turns dropout on. The causal twin looks only at the
-        codes before a position, so that MASK may stand from there on.
+        codes: (B, N) int64, MASK where unknown.  where: (B, N) bool.  The last block's queries, its MLP and
+        the head run at wanted positions only. ``rng`` turns dropout on. An autoregressive prior looks only at
+        the codes before a position, so that MASK may stand from there on.
         """
         places, real = pack(where)
         return self._finish(self._gathered(codes, places, rng)[real], rng)
@@ -86,12 +89,19 @@ class Transformer(nn.Module):
         """(B, N) codes and (B, Q) places to (B, Q, K) logits: ``forward`` for rows of one length."""
         return self._finish(self._gathered(codes, places, None), None)
 
-    def begin(self, batch: int) -> Stepwise:
+    def hide(self, codes: Tensor, masked: Tensor) -> Tensor:
+        """(B, N) codes as the network may be shown them when it is asked for those where ``masked``.
+
+        An autoregressive prior looks only at what is before a position: nothing needs hiding from it.
+        """
+        return codes if self.causal else torch.where(masked, self.mask_id, codes)
+
+    def begin(self, batch: int) -> KVCache:
         """A function from the last code of each of ``batch`` new sequences to the logits of the next."""
-        return Stepwise(self, batch)
+        return KVCache(self, batch)
 
     def _embed(self, codes: Tensor) -> Tensor:
-        """(B, N) codes to (B, N, D); the causal twin's input is shifted by one, behind the start vector."""
+        """(B, N) codes to (B, N, D); autoregressive: shifted by one, behind the start vector."""
         if self.causal:
             before = codes[:, :-1].clamp(max=self.codebook_size - 1)  # what follows a MASK is never asked for
             x = torch.cat([self._start(codes.shape[0]), self.tokens(before)], dim=1)
@@ -100,7 +110,7 @@ class Transformer(nn.Module):
         return x if self.positions is None else x + self.positions
 
     def _start(self, batch: int) -> Tensor:
-        assert self.start is not None, "only the causal twin has a start"
+        assert self.start is not None, "only an autoregressive prior has a start"
         return self.start.expand(batch, 1, -1)
 
     @property
@@ -109,13 +119,14 @@ class Transformer(nn.Module):
 
     def _whole(self, block: Block, x: Tensor, rng: torch.Generator | None) -> Tensor:
         normed = block.norm1(x)
-        q, (k, v) = block.attention.queries(normed, self.turn), block.attention.keys_values(normed, self.turn)
+        q = block.attention.queries(normed, self.angles)
+        k, v = block.attention.keys_values(normed, self.angles)
         y = block.attention(q, k, v, causal=self.causal)
         x = x + dropout(y, self.config.dropout, rng)
-        return x + dropout(block.perceptron(x), self.config.dropout, rng)
+        return x + dropout(block.mlp(x), self.config.dropout, rng)
 
     def _gathered(self, codes: Tensor, places: Tensor, rng: torch.Generator | None) -> Tensor:
-        """(B, N) codes to (B, Q, D) at (B, Q) places, up to the last perceptron.
+        """(B, N) codes to (B, Q, D) at (B, Q) places, up to the last MLP.
 
         The last block's keys and values are computed in full, its queries at these places only.
         """
@@ -124,17 +135,17 @@ class Transformer(nn.Module):
         for block in blocks:
             x = self._whole(block, x, rng)
         normed = last.norm1(x)
-        k, v = last.attention.keys_values(normed, self.turn)
-        turn = None if self.turn is None else self.turn[places][:, None]  # (B, 1, Q, d/2)
+        k, v = last.attention.keys_values(normed, self.angles)
+        angles = None if self.angles is None else self.angles[places][:, None]  # (B, 1, Q, d/2)
         visible = None
         if self.causal:
             visible = (places[:, :, None] >= torch.arange(codes.shape[1], device=x.device))[:, None]
-        y = last.attention(last.attention.queries(gather(normed, places), turn), k, v, visible)
+        y = last.attention(last.attention.queries(gather(normed, places), angles), k, v, visible)
         return gather(x, places) + dropout(y, self.config.dropout, rng)
 
     def _finish(self, x: Tensor, rng: torch.Generator | None) -> Tensor:
-        """(…, D) through the last perceptron to (…, K) logits."""
-        return self._head(x + dropout(self._blocks[-1].perceptron(x), self.config.dropout, rng))
+        """(…, D) through the last MLP to (…, K) logits."""
+        return self._head(x + dropout(self._blocks[-1].mlp(x), self.config.dropout, rng))
 
     def _head(self, x: Tensor) -> Tensor:
         logits: Tensor = self.head(self.norm(x))

@@ -13,18 +13,9 @@ from torch import Tensor
 from unmask.data.batches import batch_indices
 from unmask.data.codes import Codes
 from unmask.data.transforms import grid, to_pictures
-from unmask.diffusion import process
 from unmask.diffusion.autoregressive import autoregress
 from unmask.diffusion.fill import fill
-from unmask.diffusion.likelihood import (
-    Score,
-    bits_per_code,
-    code_costs,
-    cost_curve,
-    join,
-    score_codes,
-    unscored,
-)
+from unmask.diffusion.likelihood import Score, bits_per_code, cost_curve, join, likelihood_of
 from unmask.diffusion.schedule import even_plan
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
@@ -66,6 +57,7 @@ class PriorTask:
         self._prior = Transformer(prior, stamp.codebook_size, stamp.grid, generator(loop.seed, "prior"))
         self._model, self._optimizer = engine.setup(self._prior, adam(self._prior.parameters(), optim))
         self._ema = Ema(self._prior, optim.ema_decay)
+        self._likelihood = likelihood_of(self._ema.module)
         self._curve: dict[str, list[float]] = {}
 
     def start_from(self, tensors: Mapping[str, Tensor]) -> None:
@@ -84,9 +76,9 @@ class PriorTask:
             address = ("train", step, micro, self._engine.rank)
             rng = generator(self._loop.seed, *address, device=self._engine.device)
             with self._engine.accumulate(self._model, waiting):
-                loss, figures = self._loss(self._batch(step * self._optim.accumulate + micro), rng)
+                loss, metrics = self._loss(self._batch(step * self._optim.accumulate + micro), rng)
                 self._engine.backward(loss / self._optim.accumulate)
-            passes.append(figures)
+            passes.append(metrics)
         descend(self._optimizer, learning_rate(self._optim, step, self._loop.steps), self._optim.clip)
         if (step + 1) % self._optim.ema_every == 0:
             self._ema.update(self._prior)
@@ -108,33 +100,9 @@ class PriorTask:
 
         Smoothed costs are no estimate of it, so that with label smoothing there is none.
         """
-        if self._prior.causal:
-            costs = self._costs(x0, torch.ones_like(x0, dtype=torch.bool), rng)
-            loss = bound = costs.mean()
-        else:
-            T = self._diffusion.steps
-            masked, t = self._mask(x0, rng)
-            costs = self._costs(x0, masked, rng)
-            loss = process.loss(self._diffusion.loss, costs, masked, t, T).mean()
-            bound = process.loss("elbo", costs.detach(), masked, t, T).mean()
-        figures = {"loss": loss} if self._diffusion.label_smoothing else {"loss": loss, "bits": _bits(bound)}
-        return loss, figures
-
-    def _mask(self, x0: Tensor, rng: torch.Generator) -> tuple[Tensor, Tensor]:
-        """(B, N) bool, the codes absorbed at random times, and the (B,) times.
-
-        A fixed share of the codes can only be absorbed at times that make it a whole number of them.
-        """
-        T, mask_id, N = self._diffusion.steps, self._prior.mask_id, x0.shape[1]
-        t = process.draw_times(len(x0), T, stratified=self._diffusion.stratified, rng=rng).to(x0.device)
-        if self._diffusion.masking == "random":
-            return process.absorb(x0, t, T, mask_id, rng=rng) == mask_id, t
-        counts = (t * N / T).ceil().long()
-        return process.absorb_exactly(x0, counts, mask_id, rng=rng) == mask_id, counts * T / N
-
-    def _costs(self, x0: Tensor, masked: Tensor, rng: torch.Generator) -> Tensor:
-        smoothing = self._diffusion.label_smoothing
-        return code_costs(self._prior, x0, masked, network=self._model, rng=rng, label_smoothing=smoothing)
+        loss, bound = self._likelihood.loss(self._model, x0, self._diffusion, rng=rng)
+        smoothed = self._diffusion.label_smoothing > 0
+        return loss, {"loss": loss} if smoothed else {"loss": loss, "bits": bound / math.log(2)}
 
     def report(self) -> dict[str, float]:
         """Nothing is gathered over steps."""
@@ -146,26 +114,26 @@ class PriorTask:
             return {}
         score = self._score_validation()
         num_codes = self._ema.module.num_positions
-        self._curve = {} if self._prior.causal else cost_curve(score, num_codes)
+        self._curve = cost_curve(score, num_codes)
         bits, error = bits_per_code(score, num_codes)
         return {"bits": bits, "standard_error": error}
 
     def _score_validation(self) -> Score:
-        """Scores of all held-out pictures; the processes take batches in turn."""
+        """Scores of the whole validation split; the processes take batches in turn."""
         world, rank = self._engine.world, self._engine.rank
         starts = range(0, len(self._validation), self._optim.batch)
         scores = [self._score(first, mine=number % world == rank) for number, first in enumerate(starts)]
         return Score(*map(self._engine.sum, join(scores)))
 
     def _score(self, first: int, mine: bool) -> Score:
-        """Scores of one batch of held-out pictures, or zeros if another process has it."""
-        prior, draws, steps = self._ema.module, self._diffusion.validation_draws, self._diffusion.steps
+        """Scores of one batch of the validation split, or zeros if another process has it."""
+        draws, steps = self._diffusion.validation_draws, self._diffusion.steps
         rows = range(first, min(first + self._optim.batch, len(self._validation)))
         if not mine:
-            return unscored(prior, len(rows), draws)
+            return self._likelihood.unscored(len(rows), draws)
         codes = self._validation.read(rows).to(self._engine.device)
         with self._engine.autocast():
-            return score_codes(prior, codes, first, num_draws=draws, num_steps=steps)
+            return self._likelihood.score(codes, first, num_draws=draws, num_steps=steps)
 
     @torch.no_grad()
     def pictures(self) -> dict[str, Image.Image]:
@@ -204,7 +172,3 @@ class PriorTask:
         tensors = {name: tensor.cpu() for name, tensor in prior.state_dict().items()}
         about = self._about | {"prior_step": step, "prior_validation": dict(validation), "curve": self._curve}
         return Bundle(codec=self._codec, prior=Part(config=config, tensors=tensors), about=about)
-
-
-def _bits(nats: Tensor) -> Tensor:
-    return nats / math.log(2)
