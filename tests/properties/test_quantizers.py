@@ -73,7 +73,7 @@ def test_a_code_is_recycled_when_it_has_been_idle_long_enough_and_not_before(rng
     latents = latents_of(rng).detach()
     before = quantizer.codebook.clone()
     used = torch.tensor([True, True, True, False])
-    assert [quantizer.recycle(used, latents, rng) for _ in range(4)] == [0, 0, 1, 0]
+    assert [quantizer.after_step(used, latents, rng) for _ in range(4)] == [False, False, True, False]
     torch.testing.assert_close(quantizer.codebook[:3], before[:3])
     rows = latents.permute(0, 2, 3, 1).reshape(-1, WIDTH)
     assert (rows == quantizer.codebook[3]).all(1).any(), "a recycled code is one of the batch's latents"
@@ -132,6 +132,18 @@ def test_every_finite_scalar_code_survives_the_round_trip(levels):
     digits = (scalars + 1) / 2 * (quantizer.levels[:, None, None] - 1)
     inverse = torch.logit((digits + 0.5) / quantizer.levels[:, None, None])
     assert torch.equal(quantizer.nearest(inverse), codes)
+
+
+@pytest.mark.parametrize("levels", [4, 5])
+def test_every_level_of_a_finite_scalar_has_the_same_share_of_the_sigmoid(levels):
+    """Unlike under the paper's tanh, whose outermost levels have half of the others'."""
+    quantizer = FiniteScalar(QuantizerConfig(kind="fsq", codebook_size=levels, levels=(levels,)), 1)
+    with torch.no_grad():
+        quantizer.project_in.weight.fill_(1)
+        quantizer.project_in.bias.zero_()
+    spread = (torch.arange(1000) + 0.5) / 1000
+    codes = quantizer.nearest(torch.logit(spread).view(1, 1, 1, -1)).flatten()
+    assert torch.bincount(codes).tolist() == [1000 // levels] * levels
 
 
 def test_finite_scalars_pass_a_gradient(rng):

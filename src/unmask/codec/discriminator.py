@@ -1,4 +1,4 @@
-"""The critic of reconstructions: it judges overlapping patches, not whole pictures (Isola et al., 2017)."""
+"""A PatchGAN: it judges overlapping patches of reconstructions, not whole pictures (Isola et al., 2017)."""
 
 from itertools import pairwise
 

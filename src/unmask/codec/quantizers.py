@@ -1,6 +1,7 @@
 """Latent vectors to codes, three ways. Each keeps its gradient alive in its own manner."""
 
 import math
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import torch
@@ -22,10 +23,27 @@ class Quantized(NamedTuple):
 
 
 class Quantizer(nn.Module):
-    """What the codec asks of a quantiser; the three kinds follow."""
+    """What the codec and its training ask of a quantiser; the three kinds follow."""
 
     def initialise(self, rng: torch.Generator) -> None:
         """Set the weights that do not start from torch's defaults."""
+
+    def begin(self, latents: Callable[[int], Tensor], rng: torch.Generator) -> None:
+        """Do what comes before the first step; ``latents`` encodes the training batch of a number."""
+
+    def after_step(self, used: Tensor, latents: Tensor, rng: torch.Generator) -> bool:
+        """Look back on a step; return whether weights were set otherwise than by gradients.
+
+        used: (K,) bool, the codes of the step, in all processes.  latents: (B, E, h, w), this process's own.
+        """
+        return False
+
+    def state(self) -> dict[str, Tensor]:
+        """What a resumed training needs beside the weights."""
+        return {}
+
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        """Go on from ``state``."""
 
     def forward(self, latents: Tensor, step: int, rng: torch.Generator) -> Quantized:
         """(B, E, h, w) latents to their quantised selves, with a gradient."""
@@ -57,9 +75,11 @@ class Nearest(Quantizer):
         nn.init.uniform_(self.codebook, -bound, bound, generator=rng)
 
     @torch.no_grad()
-    def start_from(self, latents: Tensor, rng: torch.Generator) -> None:
-        """Make the codebook the k-means centres of (n, E) latents."""
-        self.codebook.copy_(kmeans(latents, self.config.codebook_size, rng))
+    def begin(self, latents: Callable[[int], Tensor], rng: torch.Generator) -> None:
+        """Make the codebook the k-means centres of the latents of ``kmeans_batches`` batches."""
+        if self.config.kmeans_batches:
+            rows = torch.cat([_rows(latents(batch)) for batch in range(self.config.kmeans_batches)])
+            self.codebook.copy_(kmeans(rows, self.config.codebook_size, rng))
 
     def forward(self, latents: Tensor, step: int, rng: torch.Generator) -> Quantized:
         """L = a·‖sg[e] − q‖² + b·‖sg[q] − e‖² (paper: a = 1, b = 0.25), means over all elements."""
@@ -73,8 +93,7 @@ class Nearest(Quantizer):
     @torch.no_grad()
     def nearest(self, latents: Tensor) -> Tensor:
         """The code at the smallest Euclidean distance from each latent."""
-        rows = rearrange(latents.float(), "B E h w -> (B h w) E")
-        codes = nearest_rows(rows, self.codebook)
+        codes = nearest_rows(_rows(latents.float()), self.codebook)
         return rearrange(codes, "(B h w) -> B h w", h=latents.shape[2], w=latents.shape[3])
 
     def lookup(self, codes: Tensor) -> Tensor:
@@ -82,19 +101,25 @@ class Nearest(Quantizer):
         return rearrange(F.embedding(codes, self.codebook), "B h w E -> B E h w")
 
     @torch.no_grad()
-    def recycle(self, used: Tensor, latents: Tensor, rng: torch.Generator) -> int:
-        """Move codes idle for ``recycle_after`` steps onto random latents of this one; return how many.
-
-        used: (K,) bool, the codes of this step.  latents: (B, E, h, w).
-        """
+    def after_step(self, used: Tensor, latents: Tensor, rng: torch.Generator) -> bool:
+        """Move codes that were idle for ``recycle_after`` steps onto random latents of this one."""
+        if not self.config.recycle_after:
+            return False
         self.idle = torch.where(used, 0, self.idle + 1)
         dead = (self.idle >= self.config.recycle_after).nonzero().flatten()
-        if len(dead):
-            rows = rearrange(latents.float(), "B E h w -> (B h w) E")
-            chosen = torch.randint(len(rows), (len(dead),), generator=rng, device=rng.device).to(rows.device)
-            self.codebook[dead] = rows[chosen]
-            self.idle[dead] = 0
-        return len(dead)
+        rows = _rows(latents.float())
+        chosen = torch.randint(len(rows), (len(dead),), generator=rng, device=rng.device).to(rows.device)
+        self.codebook[dead] = rows[chosen]
+        self.idle[dead] = 0
+        return len(dead) > 0
+
+    def state(self) -> dict[str, Tensor]:
+        """How long each code has been idle."""
+        return {"idle": self.idle}
+
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        """Go on from ``state``."""
+        self.idle.copy_(state["idle"])
 
 
 class Gumbel(Quantizer):
@@ -136,7 +161,11 @@ class Gumbel(Quantizer):
 
 
 class FiniteScalar(Quantizer):
-    """A few bounded scalars, each rounded to its levels: nothing to collapse (Mentzer et al., 2023)."""
+    """A few bounded scalars, each rounded to its levels: nothing to collapse (Mentzer et al., 2023).
+
+    The bound is not the paper's. There a shifted tanh spans the levels from the first to the last, so that
+    rounding leaves the outermost ones half the room of the others; here a sigmoid gives each the same.
+    """
 
     levels: Tensor  # (d,) values each scalar can take
     basis: Tensor  # (d,) place value of each scalar's digit in a code
@@ -179,6 +208,11 @@ class FiniteScalar(Quantizer):
 
     def _codes(self, digits: Tensor) -> Tensor:
         return (digits.round().long() * rearrange(self.basis, "d -> d 1 1")).sum(1)
+
+
+def _rows(latents: Tensor) -> Tensor:
+    """(B, E, h, w) latents to (B·h·w, E)."""
+    return rearrange(latents, "B E h w -> (B h w) E")
 
 
 KINDS: dict[str, type[Nearest | Gumbel | FiniteScalar]] = {

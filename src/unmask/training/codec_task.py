@@ -1,11 +1,10 @@
-"""Stage 1 as a task: an autoencoder, its critic, and the losses between them."""
+"""Stage 1 as a task: an autoencoder, its discriminator, and the losses between them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, cast
 
 import torch
-from einops import rearrange
 from PIL import Image
 from torch import Tensor, nn
 
@@ -15,7 +14,7 @@ from unmask.codec.config import CodecConfig, LossConfig
 from unmask.codec.discriminator import Discriminator
 from unmask.codec.losses import adaptive_weight, discriminator_loss, generator_loss, usage
 from unmask.codec.perceptual import Perceptual
-from unmask.codec.quantizers import Nearest, Quantized
+from unmask.codec.quantizers import Quantized
 from unmask.data.batches import Batches
 from unmask.data.pixels import PixelSet
 from unmask.data.transforms import grid, to_pictures, to_tensor
@@ -34,8 +33,6 @@ NUM_SHOWN = 8  # validation pictures that a person follows through training
 
 class CodecTask:
     """Trains an ``Autoencoder``; satisfies ``training.loop.Task``."""
-
-    objective = "rec"
 
     def __init__(
         self,
@@ -58,6 +55,7 @@ class CodecTask:
         self._shown = validation if len(validation) else train
         self._perceptual = perceptual.to(engine.device) if perceptual else None
         self._inception = inception.to(engine.device) if inception else None
+        self.objective = "fid" if inception and len(validation) > 1 else "rec"  # one has no covariance
         self.num_examples = optim.batch * optim.accumulate * engine.world
         self._batches = Batches(
             train,
@@ -69,10 +67,10 @@ class CodecTask:
             world=engine.world,
         )
         self._codec = Autoencoder(codec, generator(loop.seed, "codec"))
-        self._critic = Discriminator(loss, generator(loop.seed, "discriminator"))
+        self._discriminator = Discriminator(loss, generator(loop.seed, "discriminator"))
         self._model, self._optimizer = engine.setup(self._codec, adam(self._codec.parameters(), optim))
-        self._critic_model, self._critic_optimizer = engine.setup(
-            self._critic, adam(self._critic.parameters(), optim)
+        self._discriminator_model, self._discriminator_optimizer = engine.setup(
+            self._discriminator, adam(self._discriminator.parameters(), optim)
         )
         self._ema = Ema(self._codec, optim.ema_decay)
         self._counts = torch.zeros(self._codec.codebook_size, dtype=torch.int64, device=engine.device)
@@ -83,18 +81,19 @@ class CodecTask:
         self._ema.module.load_state_dict(tensors)
 
     def begin(self) -> None:
-        """Start the codebook from k-means where that is asked for."""
-        quantizer = self._codec.quantizer
-        if isinstance(quantizer, Nearest) and quantizer.config.kmeans_batches:
-            rows = [self._latent_rows(batch) for batch in range(quantizer.config.kmeans_batches)]
-            quantizer.start_from(torch.cat(rows), generator(self._loop.seed, "kmeans"))
-            self._engine.broadcast(quantizer.codebook.data)
-            self._ema.module.load_state_dict(self._codec.state_dict())
+        """Let the quantiser start from latents of the first batches."""
+        self._codec.quantizer.begin(self._latents, generator(self._loop.seed, "kmeans"))
+        self._broadcast_quantizer()
+        self._ema.module.load_state_dict(self._codec.state_dict())
 
     @torch.no_grad()
-    def _latent_rows(self, batch: int) -> Tensor:
-        images = self._batches.at(batch).to(self._engine.device)
-        return rearrange(self._codec.latents(images), "B E h w -> (B h w) E")
+    def _latents(self, batch: int) -> Tensor:
+        return self._codec.latents(self._batches.at(batch).to(self._engine.device))
+
+    def _broadcast_quantizer(self) -> None:
+        """Let all processes go on with what the first made of its own latents."""
+        for parameter in self._codec.quantizer.parameters():
+            self._engine.broadcast(parameter.data)
 
     def step(self, step: int) -> dict[str, Tensor]:
         """Forward, both backwards, both optimisers, the average."""
@@ -104,15 +103,15 @@ class CodecTask:
             images = self._batches.at(step * self._optim.accumulate + micro).to(self._engine.device)
             address = ("train", step, micro, self._engine.rank)
             rng = generator(self._loop.seed, *address, device=self._engine.device)
-            figures, quantized = self._pass(images, step, waiting, rng)
-            passes.append(figures)
+            metrics, quantized = self._pass(images, step, waiting, rng)
+            passes.append(metrics)
             codes.append(quantized.codes.flatten())
             latents.append(quantized.before)
-        self._watch_codes(torch.cat(codes), torch.cat(latents), rng)
+        self._after_step(torch.cat(codes), torch.cat(latents), rng)
         lr = learning_rate(self._optim, step, self._loop.steps)
         descend(self._optimizer, lr, self._optim.clip)
         if self._adversarial(step):
-            descend(self._critic_optimizer, lr, self._optim.clip)
+            descend(self._discriminator_optimizer, lr, self._optim.clip)
         if (step + 1) % self._optim.ema_every == 0:
             self._ema.update(self._codec)
         return averaged(passes)
@@ -120,7 +119,7 @@ class CodecTask:
     def _pass(
         self, images: Tensor, step: int, waiting: bool, rng: torch.Generator
     ) -> tuple[dict[str, Tensor], Quantized]:
-        """Add the gradients of one batch, to the codec and to its critic.
+        """Add the gradients of one batch, to the codec and to its discriminator.
 
         Each loss is differentiated once, with respect to the reconstruction. The two gradients give λ through
         the decoder's last layer alone, and their weighted sum goes back through the codec: the same gradients
@@ -129,39 +128,41 @@ class CodecTask:
         with self._engine.accumulate(self._model, waiting):
             output, quantized = self._model(images, step, rng)
             seen = output.detach().requires_grad_()
-            figures, rec = self._reconstruction_loss(images, seen)
+            metrics, rec = self._reconstruction_loss(images, seen)
             (gradient,) = torch.autograd.grad(rec, seen)
             if self._adversarial(step):
                 with self._engine.autocast():
                     adversarial = generator_loss(
-                        self._critic(self._jitter(seen, rng)), self._loss.adversarial
+                        self._discriminator(self._jitter(seen, rng)), self._loss.adversarial
                     )
                 (push,) = torch.autograd.grad(adversarial, seen)
                 weight = self._adaptive_weight(output, gradient, push)
                 gradient = gradient + weight * push
-                figures |= {"lambda": weight, "generator": adversarial}
+                metrics |= {"lambda": weight, "generator": adversarial}
             total = (output * gradient).sum() + quantized.loss
             self._engine.backward(total / self._optim.accumulate)
-        figures["quantizer"] = quantized.loss
+        metrics["quantizer"] = quantized.loss
         if self._adversarial(step):
-            figures["critic"] = self._critic_pass(images, output.detach(), waiting, rng)
-        return figures, quantized
+            metrics["discriminator"] = self._discriminator_pass(images, output.detach(), waiting, rng)
+        return metrics, quantized
 
     def _reconstruction_loss(self, images: Tensor, seen: Tensor) -> tuple[dict[str, Tensor], Tensor]:
         """L1 plus the perceptual distance."""
         rec = l1 = (images - seen).abs().mean()
-        figures = {"l1": l1}
+        metrics = {"l1": l1}
         if self._perceptual is not None:
             with self._engine.autocast():
                 distance = self._perceptual(images, seen).float().mean()
-            figures["lpips"] = distance
+            metrics["lpips"] = distance
             rec = l1 + self._loss.perceptual_weight * distance
-        return {"rec": rec, **figures}, rec
+        return {"rec": rec, **metrics}, rec
 
-    def _critic_pass(self, images: Tensor, output: Tensor, waiting: bool, rng: torch.Generator) -> Tensor:
-        with self._engine.accumulate(self._critic_model, waiting):
-            real = self._critic_model(self._jitter(images, rng))
-            fake = self._critic_model(self._jitter(output, rng))
+    def _discriminator_pass(
+        self, images: Tensor, output: Tensor, waiting: bool, rng: torch.Generator
+    ) -> Tensor:
+        with self._engine.accumulate(self._discriminator_model, waiting):
+            real = self._discriminator_model(self._jitter(images, rng))
+            fake = self._discriminator_model(self._jitter(output, rng))
             loss = discriminator_loss(real, fake, self._loss.adversarial)
             self._engine.backward(loss / self._optim.accumulate)
         return loss
@@ -180,30 +181,25 @@ class CodecTask:
         return augment(images, rng) if self._loss.augment else images
 
     @torch.no_grad()
-    def _watch_codes(self, codes: Tensor, latents: Tensor, rng: torch.Generator) -> None:
-        """Count the codes used in a step, and recycle those that have long been idle."""
+    def _after_step(self, codes: Tensor, latents: Tensor, rng: torch.Generator) -> None:
+        """Count the codes used in a step, and let the quantiser look back on it."""
         counts = torch.zeros_like(self._counts).index_add_(0, codes, torch.ones_like(codes))
         counts = self._engine.sum(counts)
         self._counts += counts
-        quantizer = self._codec.quantizer
-        if (
-            isinstance(quantizer, Nearest)
-            and quantizer.config.recycle_after
-            and quantizer.recycle(counts > 0, latents, rng)
-        ):
-            self._engine.broadcast(quantizer.codebook.data)
+        if self._codec.quantizer.after_step(counts > 0, latents, rng):
+            self._broadcast_quantizer()
 
-    def report(self) -> dict[str, float]:
-        """Codebook usage since the last report."""
-        figures = usage(self._counts)
+    def metrics(self) -> dict[str, float]:
+        """Codebook usage since it was last asked for."""
+        metrics = usage(self._counts)
         self._counts.zero_()
-        return figures
+        return metrics
 
     def validate(self) -> dict[str, float]:
         """L1, LPIPS, PSNR, SSIM and codebook usage of the averaged codec on the validation split."""
         if not len(self._validation):
             return {}
-        figures = measure_reconstructions(
+        metrics = measure_reconstructions(
             self._ema.module,
             self._validation,
             batch=self._optim.batch,
@@ -212,42 +208,49 @@ class CodecTask:
             share=(self._engine.rank, self._engine.world),
             add_up=self._engine.sum,
         )
-        figures["rec"] = figures["l1"] + self._loss.perceptual_weight * figures.get("lpips", 0.0)
-        return figures
+        metrics["rec"] = metrics["l1"] + self._loss.perceptual_weight * metrics.get("lpips", 0.0)
+        return metrics
 
     @torch.no_grad()
     def pictures(self) -> dict[str, Image.Image]:
-        """The same few pictures every time, held out if any are, reconstructions below originals."""
+        """The same few pictures every time, of the validation split if there is one, above their copies."""
         images = to_tensor(self._shown.read(self._shown.spread(NUM_SHOWN))).to(self._engine.device)
         output = self._ema.module.decode(self._ema.module.encode(images))
         return {"reconstructions": grid(to_pictures(torch.cat([images, output])), columns=len(images))}
 
     def state(self) -> dict[str, Any]:
-        """Networks, optimisers, average, and the counts that drive recycling and reports."""
-        quantizer = self._codec.quantizer
+        """Networks, optimisers, average, and the counts that drive recycling and metrics."""
         return {
             "codec": self._codec.state_dict(),
-            "critic": self._critic.state_dict(),
+            "discriminator": self._discriminator.state_dict(),
             "optimizer": self._optimizer.state_dict(),
-            "critic_optimizer": self._critic_optimizer.state_dict(),
+            "discriminator_optimizer": self._discriminator_optimizer.state_dict(),
             "ema": self._ema.state(),
             "counts": self._counts,
-            "idle": quantizer.idle if isinstance(quantizer, Nearest) else None,
+            "quantizer": self._codec.quantizer.state(),
         }
 
     def load(self, state: dict[str, Any]) -> None:
         """Go on from ``state``."""
+        state = _renamed(state)
         self._codec.load_state_dict(state["codec"])
-        self._critic.load_state_dict(state["critic"])
+        self._discriminator.load_state_dict(state["discriminator"])
         self._optimizer.load_state_dict(state["optimizer"])
-        self._critic_optimizer.load_state_dict(state["critic_optimizer"])
+        self._discriminator_optimizer.load_state_dict(state["discriminator_optimizer"])
         self._ema.load(state["ema"])
         self._counts.copy_(state["counts"])
-        if isinstance(self._codec.quantizer, Nearest):
-            self._codec.quantizer.idle.copy_(state["idle"])
+        self._codec.quantizer.load(state["quantizer"])
 
     def bundle(self, step: int, validation: Mapping[str, float]) -> Bundle:
         """The averaged codec, with how it came to be."""
         about = self._about | {"codec_step": step, "codec_validation": dict(validation)}
         tensors = {name: tensor.cpu() for name, tensor in self._ema.module.state_dict().items()}
         return Bundle(codec=Part(config=asdict(self._codec.config), tensors=tensors), about=about)
+
+
+def _renamed(state: dict[str, Any]) -> dict[str, Any]:
+    """A checkpoint of before the discriminator was called so, in today's words."""
+    if "critic" not in state:
+        return state
+    names = {"discriminator": "critic", "discriminator_optimizer": "critic_optimizer"}
+    return state | {new: state[old] for new, old in names.items()} | {"quantizer": {"idle": state["idle"]}}

@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
-SHOWN = 5  # figures beside the bar
+SHOWN = 5  # metrics beside the bar
 
 
 class Progress:
-    """Steps done, examples a second, the latest figures and the time left, on stderr."""
+    """Steps done, examples a second, the latest metrics and the time left, on stderr."""
 
     def __init__(self, num_steps: int, start: int, examples_per_step: int, visible: bool) -> None:
         self._examples = examples_per_step
@@ -24,12 +24,12 @@ class Progress:
             MofNCompleteColumn(),
             TextColumn("{task.fields[speed]}"),
             TimeRemainingColumn(elapsed_when_finished=True),
-            TextColumn("[dim]{task.fields[figures]}[/]"),
+            TextColumn("[dim]{task.fields[metrics]}[/]"),
             console=Console(file=sys.stderr),
             disable=not (visible and self._terminal),
             speed_estimate_period=120,
         )
-        self._task = self._bar.add_task("", total=num_steps, completed=start, speed="", figures="")
+        self._row = self._bar.add_task("", total=num_steps, completed=start, speed="", metrics="")
 
     def __enter__(self) -> "Progress":
         self._bar.start()
@@ -42,15 +42,15 @@ class Progress:
 
     def advance(self) -> None:
         """One more step is done."""
-        self._bar.advance(self._task)
+        self._bar.advance(self._row)
         speed = self._bar.tasks[0].speed
         if speed:
-            self._bar.update(self._task, speed=f"{speed * self._examples:.1f} examples/s")
+            self._bar.update(self._row, speed=f"{speed * self._examples:.1f} examples/s")
 
-    def show(self, figures: dict[str, float]) -> None:
-        """Put the latest figures beside the bar, or on a line of their own where there is no terminal."""
-        text = "  ".join(f"{name} {value:.3g}" for name, value in list(figures.items())[:SHOWN])
-        self._bar.update(self._task, figures=text)
+    def show(self, metrics: dict[str, float]) -> None:
+        """Put the latest metrics beside the bar, or on a line of their own where there is no terminal."""
+        text = "  ".join(f"{name} {value:.3g}" for name, value in list(metrics.items())[:SHOWN])
+        self._bar.update(self._row, metrics=text)
         if self._visible and not self._terminal:
             bar = self._bar.tasks[0]
             left = f"{timedelta(seconds=round(bar.time_remaining))} left" if bar.time_remaining else ""

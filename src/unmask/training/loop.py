@@ -25,7 +25,7 @@ class Task(Protocol):
     """Something that can be trained. It owns its models, optimisers, data and averages."""
 
     objective: str
-    """The validation figure to make small; the best bundle is chosen by it."""
+    """The validation metric to make small; the best bundle is chosen by it."""
     num_examples: int
     """Examples a step, over all processes."""
 
@@ -33,13 +33,13 @@ class Task(Protocol):
         """Do what comes before the first step of a fresh run."""
 
     def step(self, step: int) -> dict[str, Tensor]:
-        """Take one step and return scalar figures, still on the device."""
+        """Take one step and return scalar metrics, still on the device."""
 
-    def report(self) -> dict[str, float]:
-        """Figures over the steps since the last report."""
+    def metrics(self) -> dict[str, float]:
+        """What was gathered over the steps since it was last asked for."""
 
     def validate(self) -> dict[str, float]:
-        """Figures on the validation split, with the averaged weights; none where nothing is held out."""
+        """Metrics of the averaged weights on the validation split; none where that is empty."""
 
     def pictures(self) -> dict[str, Image.Image]:
         """What a person would look at."""
@@ -62,7 +62,7 @@ def train(task: Task, run: Run, config: LoopConfig, engine: Engine) -> bool:
     A run that stops at any instant resumes where it last saved, and then takes the very steps, on the very
     data, that an uninterrupted run would have taken.
     """
-    window, best = Window(), Best()
+    window, best = Window(), Best(task.objective)
     start = _restore(task, run, engine, window, best)
     with stop_signal() as stop, Progress(config.steps, start, task.num_examples, engine.is_first) as progress:
         for step in range(start, config.steps):
@@ -72,10 +72,10 @@ def train(task: Task, run: Run, config: LoopConfig, engine: Engine) -> bool:
             stopping = engine.any(stop.asked)
             ending = done == config.steps
             if done % config.log_every == 0 or ending:
-                figures = finite(window.mean(engine), done, run) | task.report()
-                _log(run, engine, done, figures, "train")
+                metrics = finite(window.mean(engine), done, run) | task.metrics()
+                _log(run, engine, done, metrics, "train")
                 window.clear()
-                progress.show(figures)
+                progress.show(metrics)
                 release_memory()
             if done % config.validate_every == 0 or ending:
                 progress.note(_validate(task, run, engine, done, best))
@@ -90,25 +90,25 @@ def train(task: Task, run: Run, config: LoopConfig, engine: Engine) -> bool:
 
 
 class Window:
-    """Means of the figures since the last log line, kept on the device until they are read."""
+    """Means of the metrics since the last log line, kept on the device until they are read."""
 
     def __init__(self) -> None:
         self.clear()
 
     def clear(self) -> None:
         """Start a new window."""
-        self.counts: dict[str, int] = {}  # not every step has every figure
+        self.counts: dict[str, int] = {}  # not every step has every metric
         self.sums: dict[str, Tensor] = {}
 
-    def add(self, figures: Mapping[str, Tensor]) -> None:
-        """Take in the figures of one step."""
-        for name, value in figures.items():
+    def add(self, metrics: Mapping[str, Tensor]) -> None:
+        """Take in the metrics of one step."""
+        for name, value in metrics.items():
             value = value.detach().float()
             self.sums[name] = self.sums[name] + value if name in self.sums else value
             self.counts[name] = self.counts.get(name, 0) + 1
 
     def mean(self, engine: Engine) -> dict[str, float]:
-        """Mean of each figure over steps and processes; this waits for the device."""
+        """Mean of each metric over steps and processes; this waits for the device."""
         return {name: total.item() / self.counts[name] for name, total in self._shared(engine).items()}
 
     def state(self, engine: Engine) -> dict[str, Any]:
@@ -128,16 +128,17 @@ class Window:
 
 
 class Best:
-    """The smallest validation figure so far."""
+    """The smallest value of the objective so far, and the step of the best model."""
 
-    def __init__(self) -> None:
+    def __init__(self, objective: str) -> None:
+        self.objective = objective
         self.value = math.inf
-        self.step = 0
+        self.step = 0  # no model yet
 
     def improves(self, value: float | None, step: int) -> bool:
         """Whether ``value`` is the smallest yet; if so it is remembered.
 
-        Without held-out pictures there is no value to choose by, and the latest is the best.
+        Where the validation split is empty there is no value to choose by, and the latest is the best.
         """
         if value is not None:
             if not value < self.value:
@@ -150,13 +151,24 @@ class Best:
         """Whether patience with validations that bring no new best has run out."""
         return 0 < config.patience <= (step - self.step) // config.validate_every
 
+    def state(self) -> dict[str, Any]:
+        """What a resumed run needs of this."""
+        return {"objective": self.objective, "value": self.value, "step": self.step}
 
-def finite(figures: dict[str, float], step: int, run: Run) -> dict[str, float]:
-    """The figures, unless one of them is no longer a number."""
-    bad = [name for name, value in figures.items() if not math.isfinite(value)]
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Go on from ``state``; a value of another objective says nothing about this one."""
+        before_fid = {"fid": "rec"}.get(self.objective, self.objective)  # by which codecs were chosen once
+        self.step = state["step"]
+        if state.get("objective", before_fid) == self.objective:
+            self.value = state["value"]
+
+
+def finite(metrics: dict[str, float], step: int, run: Run) -> dict[str, float]:
+    """The metrics, unless one of them is no longer a number."""
+    bad = [name for name, value in metrics.items() if not math.isfinite(value)]
     if bad:
         raise _diverged(", ".join(bad), step, run)
-    return figures
+    return metrics
 
 
 def _diverged(what: str, step: int, run: Run) -> TrainingError:
@@ -179,44 +191,43 @@ def _restore(task: Task, run: Run, engine: Engine, window: Window, best: Best) -
     step, state = restored
     task.load(state["task"])
     window.load(state["window"], engine.device)
-    best.value, best.step = state["best"]["value"], state["best"]["step"]
+    best.load(state["best"])
     return step
 
 
 def _save(task: Task, run: Run, engine: Engine, step: int, keep: int, window: Window, best: Best) -> None:
     finite(window.mean(engine), step, run)
-    state = {
-        "task": task.state(),
-        "window": window.state(engine),
-        "best": {"value": best.value, "step": best.step},
-    }
-    if not tensors.are_finite(state):  # the figures are of before the last step, which may have spoilt them
+    state = {"task": task.state(), "window": window.state(engine), "best": best.state()}
+    if not tensors.are_finite(state):  # the metrics are of before the last step, which may have spoilt them
         raise _diverged("weights", step, run)
     if engine.is_first:
-        run.save_bundle("last", task.bundle(step, {}))
+        model = task.bundle(step, {})
+        run.save_bundle("last", model)
+        if not best.step:  # until the first validation there is nothing to choose by
+            run.save_bundle("best", model)
         run.save(step, state, keep=keep)  # last: what is saved by now need not be done again
     engine.barrier()
 
 
 def _validate(task: Task, run: Run, engine: Engine, step: int, best: Best) -> str:
-    """Measure on held-out data, keep pictures and a new best; return a line that says how it went."""
-    figures = task.validate()
-    _log(run, engine, step, figures, "validation")
-    improved = best.improves(figures.get(task.objective), step)
+    """Measure on the validation split, keep pictures and a new best; return a line that says how it went."""
+    metrics = task.validate()
+    _log(run, engine, step, metrics, "validation")
+    improved = best.improves(metrics.get(task.objective), step)
     if engine.is_first:
         for name, picture in task.pictures().items():
             run.picture(name, step, picture)
         if improved:
-            known = {name: value for name, value in figures.items() if math.isfinite(value)}
+            known = {name: value for name, value in metrics.items() if math.isfinite(value)}
             run.save_bundle("best", task.bundle(step, known))
     engine.barrier()
-    shown = "  ".join(f"{name} {value:.4g}" for name, value in figures.items()) or "nothing is held out"
+    shown = "  ".join(f"{name} {value:.4g}" for name, value in metrics.items()) or "the split is empty"
     return f"validation at step {step}: {shown}{'  (best so far)' if improved else ''}"
 
 
-def _log(run: Run, engine: Engine, step: int, figures: dict[str, float], kind: str) -> None:
+def _log(run: Run, engine: Engine, step: int, metrics: dict[str, float], kind: str) -> None:
     if engine.is_first:
-        run.log(step, figures, kind=kind)
+        run.log(step, metrics, kind=kind)
 
 
 class Stop:

@@ -104,7 +104,7 @@ class PriorTask:
         smoothed = self._diffusion.label_smoothing > 0
         return loss, {"loss": loss} if smoothed else {"loss": loss, "bits": bound / math.log(2)}
 
-    def report(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Nothing is gathered over steps."""
         return {}
 

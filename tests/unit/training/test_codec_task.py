@@ -25,11 +25,11 @@ OPTIM = OptimConfig(lr=1e-2, batch=4, ema_every=1, ema_decay=0.5)
 
 @pytest.fixture
 def make_task(pixels):
-    def make(codec=CODEC, loss=LOSS, optim=OPTIM, steps=6, precision="32"):
+    def make(codec=CODEC, loss=LOSS, optim=OPTIM, steps=6, precision="32", inception=None):
         parts = (pixels.split("train"), pixels.split("validation"))
         loop = LoopConfig(steps=steps)
         engine = Engine(EngineConfig(device="cpu", threads=1, precision=precision))
-        return CodecTask(codec, loss, optim, loop, engine, *parts, flip=True, perceptual=None, about={})
+        return CodecTask(codec, loss, optim, loop, engine, *parts, flip=True, inception=inception, about={})
 
     return make
 
@@ -42,22 +42,22 @@ def test_one_pass_has_the_gradients_of_differentiating_every_loss_by_itself(make
     """λ and the total gradient equal those of the textbook way: L_rec, L_G and the total, one by one."""
     loss = LossConfig(**vars(LOSS) | {"augment": False, "adaptive_max": math.inf})
     task = make_task(loss=loss)
-    codec, critic = task._codec, task._critic
+    codec, discriminator = task._codec, task._discriminator
     images = torch.rand(4, 3, 16, 16, generator=rng)
 
-    figures, _ = task._pass(images, 0, False, generator(1))
+    metrics, _ = task._pass(images, 0, False, generator(1))
     ours = {name: p.grad.clone() for name, p in codec.named_parameters()}
 
     codec.zero_grad()
     output, quantized = codec(images, 0, generator(1))
-    rec, adversarial = (images - output).abs().mean(), generator_loss(critic(output), "hinge")
+    rec, adversarial = (images - output).abs().mean(), generator_loss(discriminator(output), "hinge")
     last = codec.decoder[-1].weight
     (g_rec,) = torch.autograd.grad(rec, last, retain_graph=True)
     (g_adv,) = torch.autograd.grad(adversarial, last, retain_graph=True)
     weight = g_rec.norm() / (g_adv.norm() + 1e-4)
     (rec + weight * adversarial + quantized.loss).backward()
 
-    torch.testing.assert_close(figures["lambda"], weight)
+    torch.testing.assert_close(metrics["lambda"], weight)
     for name, parameter in codec.named_parameters():
         torch.testing.assert_close(ours[name], parameter.grad, msg=name)
 
@@ -95,13 +95,29 @@ def test_a_restored_task_goes_on_bit_for_bit(make_task, kind, precision):
     assert _equal(whole.state(), resumed.state())
 
 
+def test_a_checkpoint_of_the_last_version_is_read_in_todays_words(make_task):
+    """It called the discriminator a critic, and kept the quantiser's idle codes beside it."""
+    whole = make_task()
+    for step in range(3):
+        whole.step(step)
+    state = {key: _copy(value) for key, value in whole.state().items()}
+    old = {key.replace("discriminator", "critic"): value for key, value in state.items()}
+    old |= old.pop("quantizer")
+    resumed = make_task()
+    resumed.load(old)
+    assert "idle" in old
+    assert _equal(resumed.state(), state)
+
+
 def test_the_adversary_waits_for_its_step(make_task):
     task = make_task(loss=LossConfig(**vars(LOSS) | {"adversarial_start": 2}))
-    critic = [p.clone() for p in task._critic.parameters()]
+    discriminator = [p.clone() for p in task._discriminator.parameters()]
     names = [set(task.step(step)) for step in range(3)]
     assert "lambda" not in names[0] | names[1]
     assert "lambda" in names[2]
-    assert any(not torch.equal(a, b) for a, b in zip(critic, task._critic.parameters(), strict=True))
+    assert any(
+        not torch.equal(a, b) for a, b in zip(discriminator, task._discriminator.parameters(), strict=True)
+    )
 
 
 @pytest.mark.parametrize("augment", [True, False])
@@ -110,9 +126,9 @@ def test_the_adversary_waits_for_its_step(make_task):
 def test_every_switch_of_the_papers_ablation_runs(make_task, augment, adaptive_max, adversarial):
     switches = {"augment": augment, "adaptive_max": adaptive_max, "adversarial": adversarial}
     task = make_task(loss=LossConfig(**vars(LOSS) | switches))
-    figures = task.step(0)
-    assert all(torch.isfinite(value) for value in figures.values())
-    assert figures["lambda"] <= adaptive_max
+    metrics = task.step(0)
+    assert all(torch.isfinite(value) for value in metrics.values())
+    assert metrics["lambda"] <= adaptive_max
 
 
 def test_validation_is_on_held_out_pictures_with_averaged_weights(make_task, pixels):
@@ -127,14 +143,28 @@ def test_validation_is_on_held_out_pictures_with_averaged_weights(make_task, pix
     assert task._validation.names == pixels.split("validation").names
 
 
-def test_kmeans_is_told_from_the_first_batches_and_codes_are_reported(make_task):
+def test_the_best_codec_is_chosen_by_fid_where_that_is_measured(make_task):
+    assert make_task().objective == "rec"
+    task = make_task(inception=Blind())
+    assert task.objective == "fid"
+    assert task.objective in task.validate()
+
+
+class Blind(torch.nn.Module):
+    """Stands for Inception, and sees the mean colour alone."""
+
+    def forward(self, levels):
+        return levels.float().mean((1, 2, 3))[:, None].expand(-1, 2048)
+
+
+def test_kmeans_is_told_from_the_first_batches_and_codes_are_counted(make_task):
     task = make_task()
     start = task._codec.quantizer.codebook.clone()
     task.begin()
     assert not torch.equal(task._codec.quantizer.codebook, start)
     task.step(0)
-    assert 0 < task.report()["codes_used"] <= 1
-    assert task.report()["codes_used"] == 0, "a report starts a new window"
+    assert 0 < task.metrics()["codes_used"] <= 1
+    assert task.metrics()["codes_used"] == 0, "asking starts a new window"
 
 
 def test_a_bundle_holds_the_average_and_how_it_came_about(make_task):
@@ -167,19 +197,19 @@ def test_an_adversarial_step_can_be_taken_in_bfloat16(make_task):
     """λ is differentiated from the very outputs that pass through the mixed precision."""
     task = make_task(precision="bf16")
     task.begin()
-    figures = task.step(0)
-    assert all(math.isfinite(value) for value in figures.values())
-    assert figures["lambda"] > 0
+    metrics = task.step(0)
+    assert all(math.isfinite(value) for value in metrics.values())
+    assert metrics["lambda"] > 0
     assert all(tensor.dtype != torch.bfloat16 for tensor in task.state()["codec"].values())
 
 
-def test_figures_are_means_over_accumulated_passes(make_task):
+def test_metrics_are_means_over_accumulated_passes(make_task):
     optim = OptimConfig(**vars(OPTIM) | {"accumulate": 2, "batch": 2})
     task, seen = make_task(optim=optim), []
     real = task._pass
     task._pass = lambda *given: seen.append(real(*given)) or seen[-1]
-    figures = task.step(0)
-    for name, value in figures.items():
+    metrics = task.step(0)
+    for name, value in metrics.items():
         assert value == pytest.approx(sum(one[name].item() for one, _ in seen) / 2)
     assert len({one["rec"].item() for one, _ in seen}) == 2
 

@@ -12,7 +12,7 @@ from unmask.errors import TrainingError
 from unmask.storage.bundles import Bundle, Part
 from unmask.training.config import EngineConfig, LoopConfig
 from unmask.training.engine import Engine
-from unmask.training.loop import Window, finite, train
+from unmask.training.loop import Best, Window, finite, train
 from unmask.training.runs import Run
 
 
@@ -38,7 +38,7 @@ class Counting:
         self.after.get(step, lambda: None)()
         return {"loss": torch.tensor(self.losses.get(step, float(step)))}
 
-    def report(self):
+    def metrics(self):
         return {}
 
     def validate(self):
@@ -89,7 +89,7 @@ def test_the_best_model_is_the_one_of_the_smallest_error(run, engine):
     assert run.load_bundle("last").about["step"] == 12
 
 
-def test_without_held_out_data_the_latest_is_the_best(run, engine):
+def test_without_a_validation_split_the_latest_is_the_best(run, engine):
     train(Counting(), run, config(), engine)
     assert run.load_bundle("best").about["step"] == 12
 
@@ -101,7 +101,7 @@ def test_patience_ends_a_training_that_no_longer_improves(run, engine):
     assert run.last_step() == 16
 
 
-def test_patience_does_not_run_out_where_nothing_is_held_out(run, engine):
+def test_patience_does_not_run_out_without_a_validation_split(run, engine):
     task = Counting()
     assert train(task, run, LoopConfig(steps=12, validate_every=1, patience=2), engine)
     assert len(task.steps) == 12
@@ -126,6 +126,30 @@ def test_the_best_so_far_survives_a_restart(run, engine):
     assert run.load_bundle("best").about["step"] == 4
 
 
+def test_a_run_chosen_by_another_objective_so_far_chooses_anew(run, engine):
+    """As when --validation-fid is added: an FID of 9 is not worse than an error of 1."""
+    train(Counting(errors=[1]), run, config(steps=4), engine)
+    resumed = Counting(errors=[9, 8])
+    resumed.objective = "fid"
+    resumed.validate = lambda: {"fid": next(resumed.errors)}
+    train(resumed, run, config(), engine)
+    assert run.load_bundle("best").about["step"] == 12
+
+
+@pytest.mark.parametrize(("objective", "value"), [("rec", 0.1), ("bits", 0.1), ("fid", math.inf)])
+def test_a_best_of_the_last_version_was_no_fid(objective, value):
+    best = Best(objective)
+    best.load({"value": 0.1, "step": 7})
+    assert (best.value, best.step) == (value, 7)
+
+
+def test_there_is_a_best_model_from_the_first_checkpoint_on(run, engine):
+    task = Counting(errors=[1])
+    task.after[2] = lambda: os.kill(os.getpid(), signal.SIGTERM)
+    assert not train(task, run, config(validate_every=10), engine)
+    assert run.load_bundle("best").about["step"] == 3
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_loss_that_is_no_number_ends_it_and_is_never_saved(run, engine, bad):
     with pytest.raises(TrainingError, match="the last good checkpoint is step 6") as error:
@@ -146,15 +170,15 @@ def test_weights_that_are_no_numbers_are_never_saved_though_the_loss_still_is_on
     assert run.load_bundle("last").codec.tensors["value"].isfinite()
 
 
-def test_a_figure_that_begins_within_a_window_is_averaged_over_the_steps_that_have_it(engine):
+def test_a_metric_that_begins_within_a_window_is_averaged_over_the_steps_that_have_it(engine):
     window = Window()
     window.add({"loss": torch.tensor(1.0)})
     window.add({"loss": torch.tensor(2.0), "lambda": torch.tensor(8.0)})
     assert window.mean(engine) == {"loss": 1.5, "lambda": 8.0}
 
 
-def test_what_is_left_of_a_window_goes_on_where_the_figures_are():
-    """A figure may not come again, as that of a loss that was switched off."""
+def test_what_is_left_of_a_window_goes_on_where_the_metrics_are():
+    """A metric may not come again, as that of a loss that was switched off."""
     window = Window()
     window.load({"counts": {"lambda": 1}, "sums": {"lambda": torch.tensor(8.0)}}, torch.device("meta"))
     assert window.sums["lambda"].device.type == "meta"
