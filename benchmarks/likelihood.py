@@ -17,10 +17,9 @@ from unmask.data.transforms import to_tensor
 from unmask.diffusion.likelihood import code_costs, score_codes
 from unmask.diffusion.process import absorb, draw_times, loss
 from unmask.pipeline import load
-from unmask.presets import codec_preset, prior_preset
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
-from unmask.training.stages import train_codec, train_prior
+from unmask.training.train import train_codec, train_prior
 
 STEPS, REPEATS, PICTURES = 64, 50, 16
 
@@ -28,8 +27,8 @@ STEPS, REPEATS, PICTURES = 64, 50, 16
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         codec, prior = Path(folder) / "codec", Path(folder) / "prior"
-        train_codec(codec_preset("tiny"), "emoji", codec)
-        train_prior(prior_preset("tiny"), str(codec / "best"), "emoji", prior)
+        train_codec("emoji", out=codec, preset="tiny")
+        train_prior(str(codec / "best"), "emoji", out=prior, preset="tiny")
         model = load(prior / "best", "cpu")
     pixels = model.open("emoji", "validation")
     with torch.no_grad():

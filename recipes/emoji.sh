@@ -18,10 +18,11 @@ train codec "$out/codec" emoji "${preset[@]}" --optim.cooldown 450
 # Half the size; the prior then learns the codes of the very codec that is shipped.
 unmask export "$out/codec/best" --to half --out "$out/codec-half"
 prior=("$out/codec-half" emoji "${preset[@]}")
-train prior "$out/prior-start" "${prior[@]}" --loop.steps 3200 --optim.cooldown 1000
+train prior "$out/prior-start" "${prior[@]}" --loop.steps 3200 --optim.cooldown 1000 --optim.warmup 300 \
+    --loop.validate-every 500
 # The set is small, and the training bound ran ahead of the held-out one: on with pictures that are also moved.
 prior+=(--images.shift 2 --optim.warmup 200)
-long=(--loop.steps 4200 --optim.cooldown 1800)
+long=(--loop.steps 4200 --optim.cooldown 1800 --loop.validate-every 500)
 train prior "$out/prior-moved" "${prior[@]}" "${long[@]}" --init "$out/prior-start/best"
 train prior "$out/prior-longer" "${prior[@]}" "${long[@]}" --init "$out/prior-moved/best"
 # Once more, for the pictures: the bound does not improve any further. The last validation is a fine one: its curve is

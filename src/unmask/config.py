@@ -49,6 +49,16 @@ class CodecTraining:
                 hint="take more batches (--codec.quantizer.kmeans-batches) or a smaller codebook",
             )
 
+    @property
+    def lasting(self) -> dict[str, object]:
+        """What shapes pictures and networks, by where it is set: it stays the same to a run's end."""
+        discriminator = (self.loss.discriminator_width, self.loss.discriminator_layers)
+        return {
+            "images": _shaping(self.images),
+            "codec": self.codec,
+            "loss.discriminator": discriminator,
+        }
+
 
 @dataclass(frozen=True, kw_only=True)
 class PriorTraining:
@@ -61,6 +71,15 @@ class PriorTraining:
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=2e-4, batch=20, warmup=10_000))
     loop: LoopConfig = field(default_factory=lambda: LoopConfig(steps=2_000_000))
     engine: EngineConfig = field(default_factory=EngineConfig)
+
+    @property
+    def lasting(self) -> dict[str, object]:
+        """What shapes pictures and networks, by where it is set: it stays the same to a run's end."""
+        return {"images": _shaping(self.images), "prior": self.prior}
+
+
+def _shaping(images: ImagesConfig) -> ImagesConfig:
+    return dataclasses.replace(images, cache="prepared", workers=0)  # neither changes a pixel
 
 
 def merge(default: T, changes: Mapping[str, Any], path: str = "") -> T:

@@ -16,7 +16,7 @@ T = TypeVar("T")
 # Hinge loss and the start of the discriminator at step 30,001 are the authors' code; the weights of the
 # quantiser's two terms are the paper's (1 and 0.25; the code has them the other way round).
 LSUN = CodecTraining()
-SELDOM = 100_000  # of three million pictures 150,000 are held out, and to look at them takes hours
+SELDOM = 100_000  # of three million pictures 150,000 are for validation, which takes hours
 EXACT = EngineConfig(precision="32")  # networks so small that converting numbers takes longer than it saves
 
 CODEC: dict[str, CodecTraining] = {

@@ -6,10 +6,9 @@ from pathlib import Path
 import tyro
 
 from unmask.cli.arguments import Codec, Data, DeviceOption
-from unmask.cli.settings import images_of
 from unmask.config import merge
 from unmask.data.config import ImagesConfig
-from unmask.training.config import EngineConfig
+from unmask.training.start import images_of
 
 HELP = """Encode a set of pictures, both splits, into a folder of codes for training priors.
 
@@ -38,15 +37,15 @@ def main(argv: list[str]) -> None:
     arguments = _parse(argv, ImagesConfig())
     arguments = _parse(argv, merge(ImagesConfig(), images_of(arguments.codec)))  # only now is it known which
     from unmask.models import open_model
-    from unmask.training.engine import Engine
-    from unmask.training.stages import encode_data
+    from unmask.processes import Processes
+    from unmask.training.inputs import encode_data
 
-    model, engine = open_model(arguments.codec), Engine(EngineConfig(device=arguments.device))
-    stamp = encode_data(model, arguments.data, arguments.images, engine, arguments.out).stamp
+    model, processes = open_model(arguments.codec), Processes(arguments.device)
+    stamp = encode_data(model, arguments.data, arguments.images, processes, arguments.out).stamp
     rows, columns = stamp.grid
     num_views = stamp.shape[1]
     views = f", each in {num_views} views (mirrored, moved)" if num_views > 1 else ""
-    print(f"{stamp.num_train} pictures for training{views}, {stamp.num_validation} held out")
+    print(f"{stamp.num_train} pictures for training{views}, {stamp.num_validation} for validation")
     print(f"{rows}×{columns} codes each, of {stamp.codebook_size}, in {arguments.out}")
 
 

@@ -42,8 +42,7 @@ def main(argv: list[str]) -> None:
     if arguments.print_config:
         print_settings(arguments.settings)
         return
-    from unmask.training.stages import train_codec
+    from unmask.training.train import train_codec
 
     out, resume = arguments.resume or arguments.out, arguments.resume is not None
-    init = start.run.get("init") if resume else arguments.init
-    train_codec(arguments.settings, arguments.data, out, resume=resume, init=init)
+    train_codec(arguments.data, out=out, preset=arguments.settings, init=arguments.init, resume=resume)

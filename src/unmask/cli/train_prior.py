@@ -7,21 +7,21 @@ from typing import Annotated
 import tyro
 
 from unmask.cli.arguments import Codec, DataOrCodes
-from unmask.cli.settings import Origin, Start, images_of, print_settings, starting_point
+from unmask.cli.settings import Origin, Start, print_settings, starting_point
 from unmask.config import PriorTraining
 from unmask.presets import PRIOR, prior_preset
 
-HELP = f"""Learn how codes go together (stage 2): absorbing diffusion, or its autoregressive twin.
+HELP = f"""Learn how codes go together (stage 2): absorbing diffusion, or autoregressive.
 
   unmask train prior runs/codec/best emoji --out runs/prior             on the pictures themselves
   unmask train prior runs/codec/best photos.codes --preset churches     on codes made by unmask encode
-  unmask train prior runs/codec/best emoji --kind autoregressive --out runs/twin
+  unmask train prior runs/codec/best emoji --kind autoregressive --out runs/raster
   unmask train prior --resume runs/prior                                continue after a stop
 
 Start from a model instead of random weights, with the preset of its size and a lower learning rate:
   unmask train prior MODEL photos/ --init MODEL --preset churches --optim.lr 2e-5 --optim.warmup 500
 
-Pictures are held out, mirrored and set on a background as for the codec, unless --images.* says otherwise.
+Pictures are split, mirrored and set on a background as for the codec, unless --images.* says otherwise.
 Presets: {", ".join(PRIOR)}. RUN/best is a whole model, codec and prior, ready to sample."""
 
 
@@ -41,16 +41,21 @@ def main(argv: list[str]) -> None:
     start = starting_point(argv, prior_preset, "prior")
     arguments = _parse(argv, start)
     if not start.run:  # only now is it known which codec
-        start = starting_point(argv, prior_preset, "prior", images_of(arguments.codec))
+        start = starting_point(argv, prior_preset, "prior", arguments.codec)
         arguments = _parse(argv, start)
     if arguments.print_config:
         print_settings(arguments.settings)
         return
-    from unmask.training.stages import train_prior
+    from unmask.training.train import train_prior
 
-    out, resume = arguments.resume or arguments.out, arguments.resume is not None
-    init = start.run.get("init") if resume else arguments.init
-    train_prior(arguments.settings, arguments.codec, arguments.data, out, resume=resume, init=init)
+    train_prior(
+        arguments.codec,
+        arguments.data,
+        out=arguments.resume or arguments.out,
+        preset=arguments.settings,
+        init=arguments.init,
+        resume=arguments.resume is not None,
+    )
 
 
 def _parse(argv: list[str], start: Start[PriorTraining]) -> Arguments:

@@ -70,12 +70,6 @@ def _python(tour: Tour, stage: str, inputs: list[str], out: Path, steps: int) ->
     changes: dict[str, object] = {"loop": {"steps": steps, "validate_every": steps // LOOKS}}
     if tour.device != "auto":
         changes["engine"] = {"device": tour.device}
-    arguments = ", ".join(["settings", *map(quoted, inputs), f"Path({quoted(out)})"])
-    return (
-        "from pathlib import Path\n"
-        "from unmask.config import merge\n"
-        f"from unmask.presets import {stage}_preset\n"
-        f"from unmask.training.stages import train_{stage}\n\n"
-        f'settings = merge({stage}_preset("tiny"), {json.dumps(changes)})\n'
-        f"train_{stage}({arguments})"
-    )
+    arguments = [*map(quoted, inputs), f"out={quoted(out)}", 'preset="tiny"']
+    arguments += [f"{name}={json.dumps(value)}" for name, value in changes.items()]
+    return f"from unmask.training.train import train_{stage}\n\ntrain_{stage}({', '.join(arguments)})"

@@ -48,13 +48,14 @@ class LoopConfig:
     """How long to train, and how often to look up from it."""
 
     steps: int = 2_200_000
-    """Steps in all."""
+    """Steps in all. Of fewer than the preset's, warm-up, cool-down and the time between validations become
+    shorter alike, where they are not given."""
     seed: int = 0
     """Settles the weights at the start, the order of the pictures and every draw."""
     log_every: int = 100
-    """Steps between lines of figures."""
+    """Steps between lines of metrics."""
     validate_every: int = 5_000
-    """Steps between looks at the held-out pictures, by which the best model is chosen."""
+    """Steps between validations, by which the best model is chosen."""
     save_every: int = 2_500
     """Steps between checkpoints; a run that is killed loses no more than this."""
     keep: int = 2
@@ -97,7 +98,7 @@ class DiffusionConfig:
     label_smoothing: float = 0.0
     """Share of each target spread over all codes (beyond the paper)."""
     validation_draws: int = 8
-    """Passes for each held-out picture when the bound is measured."""
+    """Passes for each picture of the validation split when the bound is measured."""
 
     def __post_init__(self) -> None:
         require_at_least(1, "diffusion", self, "steps", "validation_draws")

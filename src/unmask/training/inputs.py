@@ -1,0 +1,89 @@
+"""What a training reads: pictures, prepared once, and their codes, encoded once."""
+
+import shlex
+from dataclasses import fields, replace
+from pathlib import Path
+
+from unmask.config import merge
+from unmask.data.base import Source
+from unmask.data.codes import Codes, encode, is_store, open_codes
+from unmask.data.config import ImagesConfig
+from unmask.data.pixels import Pixels, open_pixels
+from unmask.data.sources import BUILTIN_SETS, open_source
+from unmask.devices import tuned_allocator
+from unmask.models import codec_from
+from unmask.processes import Processes
+from unmask.storage.bundles import Bundle
+from unmask.storage.files import cache_folder
+from unmask.training.console import say
+
+
+def prepare_pixels(source: Source, data: str, images: ImagesConfig, processes: Processes) -> Pixels:
+    """The pictures of ``source``, which the user called ``data``; what is left out is said."""
+    with processes.first_goes_first():
+        pixels = open_pixels(source, images)
+    if pixels.unusable and processes.is_first:
+        first = pixels.unusable[0]
+        say(
+            f"{len(pixels.unusable)} of {len(pixels) + len(pixels.unusable)} pictures are left out, such as "
+            f"{first.name} ({first.reason}). All of them:  {look_at(data, images)}"
+        )
+    return pixels
+
+
+def encode_data(
+    model: Bundle, data: str, images: ImagesConfig, processes: Processes, out: Path | None = None
+) -> Codes:
+    """Codes of ``data`` by the model's codec, in ``out`` or remembered in the cache folder."""
+    images = replace(images, size=model.about["image_size"])
+    pixels = prepare_pixels(open_source(data), data, images, processes)
+    fingerprint = model.codec.fingerprint
+    if out is None:
+        pictures = "-".join(pixels.fingerprints)
+        views = ("-flips" if images.flip else "") + (f"-shift{images.shift}" if images.shift else "")
+        out = cache_folder() / f"{fingerprint}-{pictures}{views}.codes"
+    codec = codec_from(model.codec).to(processes.device)
+    with processes.first_goes_first(), tuned_allocator():
+        return encode(codec, fingerprint, pixels, data, images, out)
+
+
+def find_codes(
+    model: Bundle, data: str, images: ImagesConfig, processes: Processes
+) -> tuple[Codes, ImagesConfig]:
+    """Codes of ``data``, which may be a folder of them, and how the pictures were seen that they stand for.
+
+    Stored codes were made before, with settings of their own, which hold.
+    """
+    store = is_store(Path(data))
+    codes = (
+        open_codes(Path(data), model.codec.fingerprint)
+        if store
+        else encode_data(model, data, images, processes)
+    )
+    settled = merge(images, codes.stamp.images)
+    names = [field.name for field in fields(images) if field.name not in ("size", "cache", "workers")]
+    changed = [name for name in names if getattr(images, name) != getattr(settled, name)]
+    if changed and processes.is_first:
+        told = ", ".join(f"{name.replace('_', '-')} {getattr(settled, name)}" for name in changed)
+        say(f"the codes of {codes.stamp.data} were made with settings of their own, which hold: {told}")
+    return codes, settled
+
+
+def look_at(data: str, images: ImagesConfig) -> str:
+    """The command that sees the pictures as a training does."""
+    words = ["unmask", "data", data]
+    for name in ("min_side", "background", "validation", "fast_decode"):
+        value = getattr(images, name)
+        if value != getattr(ImagesConfig, name):
+            words += [f"--images.{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return shlex.join(words)
+
+
+def lasting(name: str) -> str:
+    """A path that means the same wherever the run is resumed from; a built-in name as it is."""
+    return str(Path(name).resolve()) if Path(name).exists() else name
+
+
+def lasting_data(name: str) -> str:
+    """The same of pictures, of which a built-in name means the built-in ones whatever folders there are."""
+    return name if name in BUILTIN_SETS else lasting(name)

@@ -1,0 +1,75 @@
+"""A run to train into: a new one, or one that goes on if what it trains is still the same."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from unmask.config import CodecTraining, PriorTraining, merge, to_json
+from unmask.errors import RunError
+from unmask.training.console import say
+from unmask.training.engine import Engine
+from unmask.training.runs import Run
+
+ANOTHER = "start another:  --out runs/another"
+
+
+def check_codec(config: Mapping[str, Any], codec: str, fingerprint: str) -> None:
+    """Refuse to go on with a prior whose codec was trained further, or replaced, since."""
+    before = config.get("codec_fingerprint", fingerprint)
+    if before != fingerprint:
+        raise RunError(
+            f"the run learns the codes of codec {before}, but {codec} now holds codec {fingerprint}; "
+            "the same numbers would mean different patches",
+            hint=ANOTHER,
+        )
+
+
+@contextmanager
+def open_run(
+    settings: CodecTraining | PriorTraining, inputs: dict[str, str], out: Path, resume: bool, engine: Engine
+) -> Iterator[Run]:
+    """The run in ``out`` for this training alone; only the first process writes it."""
+    how = {"processes": engine.world, "precision": engine.precision}
+    config = inputs | how | {"settings": to_json(settings)}
+    if not engine.is_first:
+        yield Run(out, config)
+        return
+    run = Run.open(out, tensorboard=True) if resume else Run.create(out, config, tensorboard=True)
+    with run.claimed():
+        if resume:
+            _check_same(run, settings, inputs["pictures"])
+            _say_what_changed(how | run.config, how)
+            run.update_config(config)
+        yield run
+
+
+def _check_same(run: Run, settings: CodecTraining | PriorTraining, pictures: str) -> None:
+    """Refuse what cannot go on: other pictures or networks than before, or a training that is done."""
+    before = merge(settings, run.config["settings"])
+    for part, value in settings.lasting.items():
+        if before.lasting[part] != value:
+            message = (
+                f"{run.folder} was started with other settings under {part}; a run keeps those to its end"
+            )
+            raise RunError(message, hint=ANOTHER)
+    if run.config.get("pictures", pictures) != pictures:
+        raise RunError(
+            f"the pictures are not those that {run.folder} was started with; a run keeps them to its end",
+            hint=f"start another from it:  --init {run.folder / 'last'} --out runs/another",
+        )
+    done = run.last_step() or 0
+    if done >= settings.loop.steps:
+        raise RunError(
+            f"{run.folder} is finished: it has done {done} steps of {settings.loop.steps}",
+            hint=f"train longer:  --resume {run.folder} --loop.steps {2 * done}",
+        )
+
+
+def _say_what_changed(before: dict[str, Any], now: dict[str, Any]) -> None:
+    """Tell how a run goes on otherwise than so far, as it may on another machine."""
+    m, n = before["processes"], now["processes"]
+    if m != n:
+        say(f"trained by {m} processes so far, now by {n}: a step has {n}/{m} of the pictures")
+    if before["precision"] != now["precision"]:
+        say(f"trained in {before['precision']} so far, now in {now['precision']}")

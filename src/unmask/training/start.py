@@ -1,0 +1,89 @@
+"""What a training starts from: a preset, and what a codec, a model or a run to go on with bring along.
+
+Free of torch until a model or a run is named, so that ``--help`` is instant.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from unmask.config import CodecTraining, PriorTraining, merge
+from unmask.errors import BundleError, RunError
+
+Stage = Literal["codec", "prior"]
+T = TypeVar("T", CodecTraining, PriorTraining)
+SHARED_IMAGES = ("background", "flip", "validation", "min_side", "fast_decode")
+
+
+def starting_settings(
+    preset: T,
+    stage: Stage,
+    *,
+    changes: Mapping[str, Any],
+    steps: int | None = None,
+    codec: str | None = None,
+    init: str | None = None,
+    run: Mapping[str, Any] | None = None,
+) -> T:
+    """The preset with what ``codec``, ``init`` or the configuration of a ``run`` settle, then ``changes``.
+
+    A new run of fewer steps than the preset's, by ``steps`` or by the changes, is shortened as a whole.
+    """
+    if run:
+        return merge(merge(preset, run["settings"]), changes)
+    settings = merge(preset, {"images": images_of(codec)}) if codec else preset
+    settings = merge(settings, _network_of(init, stage)) if init else settings
+    return merge(shortened(settings, steps or changes.get("loop", {}).get("steps")), changes)
+
+
+def shortened(settings: T, steps: int | None) -> T:
+    """The same for fewer steps: warm-up, cool-down and the time between validations shrink alike."""
+    share = (steps or math.inf) / settings.loop.steps
+    if share >= 1 or steps is None:
+        return settings
+    optim, loop = settings.optim, settings.loop
+    warmup, cooldown = math.ceil(share * optim.warmup), math.ceil(share * optim.cooldown)
+    return replace(
+        settings,
+        optim=replace(optim, warmup=warmup, cooldown=cooldown),
+        loop=replace(loop, steps=steps, validate_every=math.ceil(share * loop.validate_every)),
+    )
+
+
+def begun(folder: Path, stage: Stage) -> dict[str, Any]:
+    """The configuration of a run, which must be of this stage."""
+    from unmask.training.runs import Run
+
+    config = Run.open(folder).config
+    if stage not in config["settings"]:
+        other = "prior" if stage == "codec" else "codec"
+        raise RunError(f"{folder} trains a {other}", hint=f"unmask train {other} --resume {folder}")
+    return config
+
+
+def images_of(codec: str) -> dict[str, Any]:
+    """How a codec saw its pictures and how it split them; its prior had better do the same.
+
+    The size is the codec's in any case. Moved pictures are each stage's own matter, and an imported codec
+    does not say how it was trained.
+    """
+    from unmask.models import open_model
+
+    images = open_model(codec).about.get("codec_training", {}).get("images", {})
+    return {name: images[name] for name in SHARED_IMAGES if name in images}
+
+
+def _network_of(model: str, stage: Stage) -> dict[str, Any]:
+    """What a model to start from settles: the network, and for a codec the size of its pictures."""
+    from unmask.models import open_model
+
+    bundle = open_model(model)
+    if stage not in bundle.parts:
+        raise BundleError(f"{model} is a codec alone: it has no prior to start from")
+    config = bundle.parts[stage].config
+    if stage == "prior":
+        return {"prior": {key: config[key] for key in config if key not in ("codebook_size", "grid")}}
+    quantizer = config["quantizer"] | {"kmeans_batches": 0}  # its codebook is there already
+    return {"codec": config | {"quantizer": quantizer}, "images": {"size": bundle.about["image_size"]}}

@@ -1,0 +1,216 @@
+"""A configuration becomes a run: ``train_codec`` and ``train_prior``, put together from their parts."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from torch import nn
+
+from unmask.codec.perceptual import Perceptual
+from unmask.config import CodecTraining, PriorTraining, to_json
+from unmask.data.sources import open_source
+from unmask.devices import tuned_allocator
+from unmask.errors import BundleError, ConfigError
+from unmask.evaluation.inception import Inception
+from unmask.models import codec_from, open_model
+from unmask.presets import codec_preset, prior_preset
+from unmask.storage.bundles import Bundle, Part
+from unmask.third_party.weights import require
+from unmask.training.codec_task import CodecTask
+from unmask.training.console import say
+from unmask.training.engine import Engine
+from unmask.training.inputs import find_codes, lasting, lasting_data, prepare_pixels
+from unmask.training.loop import Task, train
+from unmask.training.prior_task import PriorTask
+from unmask.training.resume import check_codec, open_run
+from unmask.training.runs import Run
+from unmask.training.start import begun, starting_settings
+
+M = TypeVar("M", bound=nn.Module)
+
+
+def train_codec(
+    data: str | None = None,
+    *,
+    out: str | Path = "runs/codec",
+    preset: str | CodecTraining = "emoji",
+    init: str | None = None,
+    resume: bool = False,
+    **changes: Any,
+) -> Run:
+    """Train a codec on the pictures ``data`` into the run folder ``out``, whose ``best`` is then a model.
+
+    ``preset`` is a name, over which ``changes`` such as ``loop={"steps": 500}`` are put, or settings of one's
+    own. Training starts from random weights or from the codec of the model ``init``. With ``resume`` the run
+    in ``out`` goes on, with its own data, settings and start where no others are given.
+    """
+    out = Path(out)
+    run_config = begun(out, "codec") if resume else {}
+    data, init = _given("data", data, run_config), run_config.get("init", init)
+    settings = (
+        starting_settings(codec_preset(preset), "codec", changes=changes, init=init, run=run_config)
+        if isinstance(preset, str)
+        else preset
+    )
+    engine = Engine(settings.engine)
+    if not resume and engine.is_first:
+        Run.check_free(out)
+    source = open_source(data)
+    net = settings.loss.perceptual
+    perceptual = None if net == "off" else _loaded(Perceptual(net), f"lpips-{net}")
+    inception = Inception() if settings.validation_fid else None
+    # After what may be refused: this can take hours.
+    pixels = prepare_pixels(source, data, settings.images, engine)
+    task = CodecTask(
+        settings.codec,
+        settings.loss,
+        settings.optim,
+        settings.loop,
+        engine,
+        pixels.split("train"),
+        pixels.split("validation"),
+        flip=settings.images.flip,
+        shift=settings.images.shift,
+        perceptual=perceptual,
+        inception=inception,
+        about={"data": data, "image_size": settings.images.size, "codec_training": to_json(settings)}
+        | ({"codec_started_from": init} if init else {}),
+    )
+    if init and _is_fresh(out, resume):
+        _start(task, open_model(init).codec, init)
+    inputs = {"data": lasting_data(data), "pictures": "-".join(pixels.fingerprints)}
+    inputs |= {"init": lasting(init)} if init else {}
+    with open_run(settings, inputs, out, resume, engine) as run, tuned_allocator():
+        if perceptual is None and not resume and engine.is_first:
+            run.log(0, {}, kind="note: plain L1, no perceptual loss")
+            say("plain L1, no perceptual loss: pictures will be softer than with --loss.perceptual vgg")
+        return _train(task, run, settings, engine, "unmask train codec")
+
+
+def train_prior(
+    codec: str | None = None,
+    data: str | None = None,
+    *,
+    out: str | Path = "runs/prior",
+    preset: str | PriorTraining = "emoji",
+    init: str | None = None,
+    resume: bool = False,
+    **changes: Any,
+) -> Run:
+    """Train a prior on the codes that the model ``codec`` makes of ``data``, into the run folder ``out``.
+
+    ``data`` is anything with pictures, encoded once and remembered, or a folder of codes. Training starts
+    from random weights or from the prior of the model ``init``, which must be one over the same codec's
+    codes. The rest is as for ``train_codec``; ``best`` is a whole model, codec and prior.
+    """
+    out = Path(out)
+    run_config = begun(out, "prior") if resume else {}
+    codec, data = _given("codec", codec, run_config), _given("data", data, run_config)
+    init = run_config.get("init", init)
+    settings = (
+        starting_settings(
+            prior_preset(preset), "prior", changes=changes, codec=codec, init=init, run=run_config
+        )
+        if isinstance(preset, str)
+        else preset
+    )
+    engine = Engine(settings.engine)
+    if not resume and engine.is_first:
+        Run.check_free(out)
+    model = open_model(codec)
+    check_codec(run_config, codec, model.codec.fingerprint)
+    codes, images = find_codes(model, data, settings.images, engine)
+    settings = replace(settings, images=images)
+    task = PriorTask(
+        settings.prior,
+        settings.diffusion,
+        settings.optim,
+        settings.loop,
+        engine,
+        codes,
+        codec=model.codec,
+        decode=codec_from(model.codec).to(engine.device).decode,
+        about=_about_codec(model)
+        | {"prior_data": codes.stamp.data, "prior_training": to_json(settings)}
+        | ({"prior_started_from": init} if init else {}),
+    )
+    if init and _is_fresh(out, resume):
+        _start(task, _prior_over(model.codec, init), init)
+    inputs = {
+        "codec": lasting(codec),
+        "codec_fingerprint": model.codec.fingerprint,
+        "data": lasting_data(data),
+        "pictures": "-".join(codes.stamp.pixels),
+    }
+    inputs |= {"init": lasting(init)} if init else {}
+    with open_run(settings, inputs, out, resume, engine) as run:
+        return _train(task, run, settings, engine, "unmask train prior")
+
+
+def _given(name: str, value: str | None, run_config: Mapping[str, Any]) -> str:
+    """An input as it is given, or as the run to go on with remembers it."""
+    found = value or run_config.get(name)
+    if found is None:
+        raise ConfigError(f"a new training wants its {name}")
+    return str(found)
+
+
+def _loaded(module: M, name: str) -> M:
+    module.load_state_dict(require(name))
+    return module
+
+
+def _about_codec(model: Bundle) -> dict[str, Any]:
+    """What is known of a model but for the prior that it may have, which is not the one to be trained."""
+    return {
+        name: value
+        for name, value in model.about.items()
+        if name != "curve" and not name.startswith("prior_")
+    }
+
+
+def _prior_over(codec: Part, init: str) -> Part:
+    """The prior of the model ``init``, if it speaks of this codec's codes."""
+    model = open_model(init)
+    if model.prior is None:
+        raise BundleError(f"{init} is a codec alone: it has no prior to start from")
+    if model.codec.fingerprint != codec.fingerprint:
+        found, wanted = model.codec.fingerprint, codec.fingerprint
+        raise BundleError(
+            f"the prior of {init} was trained on codes of codec {found}, not {wanted}; "
+            "the same numbers would mean different patches",
+            hint=f"take its codec too:  unmask train prior {init} DATA --init {init}",
+        )
+    return model.prior
+
+
+def _is_fresh(out: Path, resume: bool) -> bool:
+    """Whether a run has nothing to go on from, be it new or stopped before its first checkpoint."""
+    return not resume or Run.open(out).last_step() is None
+
+
+def _start(task: CodecTask | PriorTask, part: Part, init: str) -> None:
+    try:
+        task.start_from(part.tensors)
+    except RuntimeError as error:
+        message = f"the weights of {init} do not fit the settings: {error}"
+        raise BundleError(message, hint="leave the settings of the network to the model") from None
+
+
+def _train(
+    task: Task, run: Run, settings: CodecTraining | PriorTraining, engine: Engine, command: str
+) -> Run:
+    loop, optim = settings.loop, settings.optim
+    if engine.is_first:
+        say(
+            f"{loop.steps} steps of {task.num_examples} examples on {engine.device.type} in "
+            f"{engine.precision}, into {run.folder}; warm-up {optim.warmup}, cool-down {optim.cooldown}, "
+            f"metrics every {loop.log_every} steps, validation every {loop.validate_every}"
+        )
+    finished = train(task, run, loop, engine)
+    if engine.is_first and finished:
+        say(f"done: the best model is {run.folder / 'best'}")
+    elif engine.is_first:
+        say(f"stopped and saved. Go on:  {command} --resume {run.folder}")
+    return run
