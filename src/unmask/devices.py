@@ -1,7 +1,9 @@
 """Where to compute: the devices of this machine, and the CPU's allocator. Free of torch until asked."""
 
 import ctypes
+import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,8 +14,14 @@ if TYPE_CHECKING:
     import torch
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_MMAP_MAX = -1, -3, -4  # of malloc.h
-# Where glibc's own thresholds, which rise with what a process frees, come to rest.
-USUAL = {M_MMAP_MAX: 65_536, M_MMAP_THRESHOLD: 32 * 2**20, M_TRIM_THRESHOLD: 64 * 2**20}
+# What is in force outside of ``tuned_allocator``, which glibc tells nobody: what the environment says, or the
+# values up to which glibc's own thresholds rise with what a process frees.
+USUAL = {
+    M_MMAP_MAX: int(os.environ.get("MALLOC_MMAP_MAX_", 65_536)),
+    M_MMAP_THRESHOLD: int(os.environ.get("MALLOC_MMAP_THRESHOLD_", 32 * 2**20)),
+    M_TRIM_THRESHOLD: int(os.environ.get("MALLOC_TRIM_THRESHOLD_", 64 * 2**20)),
+}
+TUNED = {M_MMAP_MAX: 0, M_TRIM_THRESHOLD: 2**31 - 1}
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
 """What commands and trainings can be told; auto: a GPU if there is one."""
@@ -47,13 +55,14 @@ def tuned_allocator() -> Iterator[None]:
 
     Activations of tens of megabytes are freed and wanted again all the time; each time the system has to hand
     out cleared pages anew. It suits work whose tensors always have the same sizes: where they vary, memory
-    breaks into pieces that fit nothing. Only glibc has this switch; elsewhere nothing happens.
+    breaks into pieces that fit nothing. Only glibc has this switch; elsewhere nothing happens. It is one
+    for the whole process: blocks within blocks and in other threads end with the last of them.
     """
-    _set({M_MMAP_MAX: 0, M_TRIM_THRESHOLD: 2**31 - 1})
+    _enter(+1)
     try:
         yield
     finally:
-        _set(USUAL)
+        _enter(-1)
 
 
 def release_memory() -> None:
@@ -67,11 +76,17 @@ def release_memory() -> None:
         trim(0)
 
 
-def _set(options: dict[int, int]) -> None:
-    mallopt = _libc("mallopt")
-    if mallopt is not None:
-        for option, value in options.items():
-            mallopt(option, value)
+_lock, _blocks = threading.Lock(), 0  # how many want the allocator tuned
+
+
+def _enter(change: int) -> None:
+    global _blocks
+    with _lock:
+        _blocks += change
+        mallopt = _libc("mallopt")
+        if mallopt is not None:
+            for option, value in (TUNED if _blocks else USUAL).items():
+                mallopt(option, value)
 
 
 def _libc(function: str) -> Any:

@@ -30,6 +30,32 @@ def test_freed_memory_is_used_again_instead_of_asked_for_anew():
     assert sum(kept[30:]) < sum(returned[30:]) / 4, (kept, returned)
 
 
+COUNT_NESTED = """
+import resource, torch
+from unmask.devices import tuned_allocator
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(10):
+        torch.ones(80 * 2**20, dtype=torch.uint8)  # more than glibc keeps by itself
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+with tuned_allocator():
+    with tuned_allocator():
+        pass
+    faults()
+    print(faults())
+print(faults())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only glibc has the switch")
+def test_a_block_within_a_block_ends_with_the_outer_one():
+    done = subprocess.run([sys.executable, "-c", COUNT_NESTED], check=True, capture_output=True, text=True)
+    within, after = map(int, done.stdout.split())
+    assert within < after / 4
+
+
 COUNT_RESIDENT = """
 import resource, torch
 from pathlib import Path
