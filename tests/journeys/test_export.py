@@ -1,5 +1,7 @@
 """Our models for other programs and other people, from the command line."""
 
+import os
+
 import numpy as np
 import onnxruntime
 import pytest
@@ -87,3 +89,31 @@ def test_the_twin_has_no_onnx_back_end(twin):
 )
 def test_what_makes_no_sense_is_refused_at_once(shell, model, words, sentence):
     assert sentence in shell("export", model, "--out", "folder", *words, code=2)
+
+
+def test_an_export_leaves_in_a_folder_what_is_not_its_own(shell, model, tmp_path):
+    (tmp_path / "graphs").mkdir()
+    (tmp_path / "graphs/other.onnx").write_bytes(b"mine")
+    (tmp_path / "graphs/prior.onnx").write_bytes(b"older")
+    shell("export", model, "--to", "onnx", "--out", "graphs")
+    assert (tmp_path / "graphs/other.onnx").read_bytes() == b"mine"
+    assert (tmp_path / "graphs/prior.onnx").stat().st_size > 1000
+
+    words = ["--name", "ann/discs", "--licence", "cc0-1.0"]
+    shell("export", model, "--to", "hub", *words, "--out", "discs")
+    (tmp_path / "discs/notes.txt").write_text("mine")
+    shell("export", model, "--to", "hub", *words, "--out", "discs")
+    shell("export", model, "--to", "half", "--out", "discs")
+    assert (tmp_path / "discs/notes.txt").read_text() == "mine"
+    unmask.load(tmp_path / "discs", "cpu")
+
+    (tmp_path / "discs/README.md").write_text("# Mine")
+    assert "not ours" in shell("export", model, "--to", "hub", *words, "--out", "discs", code=2)
+    assert (tmp_path / "discs/README.md").read_text() == "# Mine"
+
+
+@pytest.mark.parametrize("words", [["--to", "onnx"], ["--to", "half"]])
+def test_an_export_does_not_replace_a_pipe(shell, model, tmp_path, words):
+    os.mkfifo(tmp_path / "pipe")
+    shell("export", model, *words, "--out", "pipe", code=2)
+    assert (tmp_path / "pipe").is_fifo()

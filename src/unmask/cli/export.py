@@ -68,12 +68,13 @@ def main(argv: list[str]) -> None:
 
 def _to_hub(model: "Bundle", arguments: Arguments) -> None:
     from unmask.storage import bundles as bundle
-    from unmask.storage.cards import PICTURE, write_card
+    from unmask.storage.cards import PICTURE, check_card, write_card
     from unmask.storage.files import write_bytes
 
     assert arguments.name is not None, "checked before"
     assert arguments.licence is not None, "checked before"
     picture = _read(arguments.picture) if arguments.picture else None
+    check_card(arguments.out)
     model = replace(model, about=model.about | {"licence": arguments.licence})
     bundle.save(model, arguments.out)
     card = write_card(model, arguments.name, arguments.licence, picture=picture is not None)
@@ -98,15 +99,18 @@ def _to_onnx(model: "Bundle", arguments: Arguments) -> None:
     from unmask.storage.files import replace_folder
 
     folder = arguments.out
-    if folder.exists() and any(path.suffix != ".onnx" for path in folder.iterdir()):
+    if folder.is_dir() and any(path.suffix != ".onnx" for path in folder.iterdir()):
         raise DataError(f"{folder} holds something else than graphs", hint="name a folder that is new")
-    with Console(stderr=True).status("tracing the networks"), replace_folder(folder) as partial:
+    with (
+        Console(stderr=True).status("tracing the networks"),
+        replace_folder(folder, export.GRAPHS) as partial,
+    ):
         export.export_codec(codec_from(model.codec), model.about["image_size"], partial)
         if model.prior:
             export.export_prior(prior_from(model.prior), partial)
             if arguments.int8:
                 export.round_prior(partial)
-    for path in sorted(folder.iterdir()):
+    for path in sorted(path for path in folder.iterdir() if path.name in export.GRAPHS):
         print(f"{path}  {path.stat().st_size / 1e6:.1f} MB")
 
 
@@ -114,5 +118,5 @@ def _to_half(model: "Bundle", arguments: Arguments) -> None:
     from unmask.storage import bundles as bundle
 
     bundle.save(bundle.halved(model), arguments.out)
-    size = sum(path.stat().st_size for path in arguments.out.iterdir())
+    size = sum(path.stat().st_size for path in arguments.out.iterdir() if path.name in bundle.OURS)
     print(f"{arguments.out}  {size / 1e6:.1f} MB")

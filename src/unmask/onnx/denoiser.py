@@ -1,6 +1,5 @@
 """A prior's graph as samplers ask it, computed by onnxruntime on the CPU."""
 
-import hashlib
 import json
 import tempfile
 from pathlib import Path
@@ -12,14 +11,14 @@ from unmask.errors import ConfigError, DataError
 from unmask.onnx.config import Backend
 from unmask.onnx.export import OPSET, PRIOR, PRIOR_INT8, export_prior, require_packages, round_prior
 from unmask.prior.transformer import Transformer, pack
-from unmask.storage.files import cache_folder, write_json
+from unmask.storage.files import cache_folder, digest, write_json
 
 STAMP = "graphs.json"  # the SHA-256 of each file
 RECIPE = 1  # to be raised when the same prior comes to give another graph
 
 
 class GraphDenoiser:
-    """A ``sampling.fill.Denoiser``: only the positions asked for are computed."""
+    """A ``diffusion.fill.Denoiser``: only the positions asked for are computed."""
 
     def __init__(self, path: Path, mask_id: int) -> None:
         require_packages()
@@ -69,17 +68,12 @@ def _make_graph(prior: Transformer, graph: Path) -> None:
         if graph.name == PRIOR_INT8:
             round_prior(Path(temporary))
         Path(temporary, graph.name).replace(graph)
-    write_json(graph.with_name(STAMP), {graph.name: _digest(graph)})
+    write_json(graph.with_name(STAMP), {graph.name: digest(graph)})
 
 
 def _is_whole(graph: Path) -> bool:
     try:
         stamp = json.loads(graph.with_name(STAMP).read_bytes())
-        return bool(stamp == {graph.name: _digest(graph)})
+        return bool(stamp == {graph.name: digest(graph)})
     except (OSError, ValueError):
         return False
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

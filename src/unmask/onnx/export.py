@@ -22,6 +22,7 @@ from unmask.errors import ConfigError
 from unmask.prior.transformer import Transformer
 
 ENCODER, DECODER, PRIOR, PRIOR_INT8 = "encoder.onnx", "decoder.onnx", "prior.onnx", "prior-int8.onnx"
+GRAPHS = (ENCODER, DECODER, PRIOR, PRIOR_INT8)
 OPSET = 18
 
 

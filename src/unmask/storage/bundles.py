@@ -23,6 +23,7 @@ from unmask.storage import state as tensors
 
 FORMAT = 1
 MANIFEST = "unmask.json"
+OURS = (MANIFEST, "codec.safetensors", "prior.safetensors")
 AGAIN = "copy the model again from where it came"
 
 Manifest = dict[str, Any]
@@ -85,7 +86,7 @@ def save(bundle: Bundle, folder: Path) -> None:
     """Put the bundle at ``folder``, whole or not at all, in place of a bundle that was there."""
     _refuse_to_overwrite(folder)
     try:
-        with files.replace_folder(folder) as partial:
+        with files.replace_folder(folder, OURS) as partial:
             for name, part in bundle.parts.items():
                 tensors.write(partial / f"{name}.safetensors", part.tensors)
             files.write_json(partial / MANIFEST, _describe(bundle, partial))
@@ -210,5 +211,6 @@ def _load_part(path: Path, entry: Any) -> Part:
 
 def _refuse_to_overwrite(folder: Path) -> None:
     """A folder of somebody's pictures named by mistake must not be replaced by a model."""
-    if folder.is_file() or (folder.is_dir() and not (folder / MANIFEST).is_file() and any(folder.iterdir())):
+    is_empty = folder.is_dir() and not any(folder.iterdir())
+    if folder.exists() and not is_empty and not (folder / MANIFEST).is_file():
         raise BundleError(f"{folder} holds something else than a model", hint="name a folder that is new")

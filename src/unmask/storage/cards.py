@@ -6,9 +6,11 @@ from typing import Any
 
 import yaml
 
+from unmask.errors import BundleError
 from unmask.storage.bundles import Bundle, Part
 
 PICTURE = "samples.png"  # beside the card
+HEAD = "---\nlibrary_name: unmask\n"
 DATA_OF = {"codec": "data", "prior": "prior_data"}
 USE = """```
 pip install "unmask[hub]"
@@ -21,6 +23,14 @@ model = unmask.load("{name}")
 ```"""
 SAMPLE = "model.sample(16, seed=0)[0]      # a PIL image"
 RECONSTRUCT = "model.reconstruct(pictures)      # PIL images in, PIL images out"
+
+
+def check_card(folder: Path) -> None:
+    """Refuse a folder with a README.md or a picture of somebody else's, which the card would replace."""
+    card = folder / "README.md"
+    begin = card.read_bytes()[: len(HEAD)] if card.is_file() else b""
+    if begin != HEAD.encode() and (card.exists() or (folder / PICTURE).exists()):
+        raise BundleError(f"{folder} holds a page that is not ours", hint="name a folder that is new")
 
 
 def write_card(model: Bundle, name: str, licence: str, *, picture: bool) -> str:

@@ -13,12 +13,15 @@ A folder that takes long to fill grows instead: it is new, several processes may
 leaves of it is gone on with.
 """
 
+import errno
 import fcntl
+import hashlib
 import json
 import os
 import shutil
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -30,7 +33,15 @@ def cache_folder() -> Path:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Put ``data`` at ``path``; a reader sees the old file or the new one, never a part."""
+    """Put ``data`` at ``path``; a reader sees the old file or the new one, never a part.
+
+    A device, a pipe and standard output are written to, never replaced; a link stays a link.
+    """
+    if stream := _stream(path):
+        with stream:
+            stream.write(data)
+        return
+    path = path.resolve()
     partial = path.with_name(f".{path.name}.partial-{threading.get_native_id()}")
     try:
         partial.write_bytes(data)
@@ -41,15 +52,32 @@ def write_bytes(path: Path, data: bytes) -> None:
     _flush(path.parent)
 
 
+def _stream(path: Path) -> IO[bytes] | None:
+    """What is at ``path``, to be written to, if it is no file that could be replaced."""
+    if not path.exists():
+        return None
+    for number, output in ((1, sys.stdout), (2, sys.stderr)):  # opened anew, they would begin anew
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(number), path.stat()):
+                output.flush()
+                return open(number, "wb", closefd=False)
+    return None if path.is_file() else path.open("wb")
+
+
 def write_json(path: Path, value: Any) -> None:
     """Put ``value`` at ``path`` as readable JSON, atomically."""
     write_bytes(path, (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
 
 
 @contextmanager
-def replace_folder(target: Path) -> Iterator[Path]:
-    """Yield an empty folder to fill; when the block ends well it takes the place of ``target``."""
+def replace_folder(target: Path, ours: Collection[str]) -> Iterator[Path]:
+    """Yield an empty folder to fill; when the block ends well it takes the place of ``target``.
+
+    ``ours`` are the names of all that we ever put there: whatever else the target holds stays in it.
+    """
     target = target.resolve()  # a link goes on pointing at the place; "." has a name
+    if target.exists() and not target.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(target))
     target.parent.mkdir(parents=True, exist_ok=True)
     settle(target)
     partial, previous = _partial(target), _previous(target)
@@ -59,6 +87,8 @@ def replace_folder(target: Path) -> Iterator[Path]:
     try:
         yield partial
         _flush_all(partial)
+        _keep_others(target, partial, ours)
+        _flush(partial)
     except BaseException:
         _remove(partial)
         raise
@@ -154,6 +184,12 @@ def sweep(folder: Path) -> None:
             _remove(leftover)
 
 
+def digest(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def shortage(target: Path, wanted: int, error: Exception) -> str:
     """A sentence that says why ``target`` could not be written, how much it takes and how much is free."""
     disk = next(folder for folder in target.absolute().parents if folder.exists())
@@ -167,6 +203,24 @@ def _partial(target: Path) -> Path:
 
 def _previous(target: Path) -> Path:
     return target.with_name(f".{target.name}.previous")
+
+
+def _keep_others(old: Path, new: Path, ours: Collection[str]) -> None:
+    """Give what ``old`` holds beside ``ours`` a second name in ``new``: at no instant it has none."""
+    for path in old.iterdir() if old.exists() else ():
+        if path.name in ours:
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.copytree(path, new / path.name, symlinks=True, copy_function=_link)
+        else:
+            _link(path, new / path.name)
+
+
+def _link(old: Path | str, new: Path | str) -> None:
+    try:
+        os.link(old, new, follow_symlinks=False)
+    except OSError:  # some file systems know no second names
+        shutil.copy2(old, new, follow_symlinks=False)
 
 
 def _remove(path: Path) -> None:

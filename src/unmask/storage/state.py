@@ -1,9 +1,12 @@
-"""Tensors at rest: a safetensors file, and as JSON whatever plain values stand around them.
+"""Tensors on disk: a safetensors file, and as JSON whatever plain values stand around them.
 
 A training's state is a tree of dicts, lists, tuples and plain values with tensors at its leaves.
 ``flatten`` parts the tensors from the tree and ``rebuild`` joins them again, so no pickle is ever needed.
+``save`` and ``load`` keep both in a folder, ``state.safetensors`` and ``state.json``, each under a checksum.
 """
 
+import hashlib
+import json
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,6 +16,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from unmask.storage.files import digest
+
+TENSORS, TREE = OURS = ("state.safetensors", "state.json")
 PLAIN = (str, int, float, bool, type(None))
 
 
@@ -29,6 +35,35 @@ def read(path: Path) -> dict[str, Tensor]:
         return load_file(path)
     except RuntimeError as error:  # torch's word for a file that cannot be opened or mapped
         raise OSError(str(error)) from error
+
+
+def save(
+    folder: Path, about: dict[str, Any], skeleton: dict[str, Any], tensors: Mapping[str, Tensor]
+) -> None:
+    """Put what ``flatten`` made of a state into ``folder``, with some plain values ``about`` it."""
+    write(folder / TENSORS, tensors)
+    content = about | {"sha256": digest(folder / TENSORS), "state": skeleton}
+    (folder / TREE).write_text(json.dumps(content | {"json_sha256": _json_digest(content)}))
+
+
+def load(folder: Path) -> tuple[dict[str, Any], Any]:
+    """What was said about a state, and the state; ValueError if a bit of either file is not as it was saved.
+
+    Whatever else is raised, one of the files is damaged too.
+    """
+    content = json.loads((folder / TREE).read_bytes())
+    expected = content.pop("json_sha256", None)
+    is_older = content.keys() == {"format", "step", "sha256", "state"}  # from when the tree had no checksum
+    if expected != _json_digest(content) and not (expected is None and is_older):
+        raise ValueError(f"{TREE} is not the file that was saved")
+    if content.pop("sha256") != digest(folder / TENSORS):
+        raise ValueError(f"{TENSORS} is not the file that was saved")
+    return content, rebuild(content.pop("state"), read(folder / TENSORS))
+
+
+def _json_digest(content: dict[str, Any]) -> str:
+    """Of the values, which JSON keeps as they are; spaces between them mean nothing."""
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 def num_bytes(tensors: Iterable[Tensor]) -> int:

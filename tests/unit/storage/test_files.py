@@ -1,5 +1,8 @@
 import json
 import os
+import stat
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -10,13 +13,15 @@ import pytest
 
 from unmask.storage import files
 
+OURS = ("a", "inner", "surplus")
+
 
 class Crash(BaseException):
     """Stands for a kill: nothing in the code under test may catch it after the first rename."""
 
 
 def fill(target: Path, text: str) -> None:
-    with files.replace_folder(target) as partial:
+    with files.replace_folder(target, OURS) as partial:
         (partial / "a").write_text(text)
         (partial / "inner").mkdir()
         (partial / "inner" / "b").write_text(text)
@@ -34,7 +39,7 @@ def hidden(folder: Path) -> list[str]:
 
 
 def half_fill(target: Path) -> None:
-    with files.replace_folder(target) as partial:
+    with files.replace_folder(target, OURS) as partial:
         (partial / "a").write_text("half")
         files.settle(target)  # as a reader may at any time: the half must not be taken for a whole
         raise Crash
@@ -112,6 +117,60 @@ class TestAFile:
             files.write_json(tmp_path / "x.json", float("nan"))
 
 
+class TestAnOutputThatIsNoFile:
+    """Of a user's devices, pipes and links none is ever replaced; the devices here are the test's own."""
+
+    def test_is_written_to_if_it_is_a_device(self, tmp_path):
+        null = tmp_path / "null"
+        try:
+            os.mknod(null, stat.S_IFCHR | 0o600, os.makedev(1, 3))
+            files.write_bytes(null, b"")
+        except PermissionError:
+            pytest.skip("only root makes devices, and not everywhere")
+        files.write_bytes(null, b"gone")
+        assert stat.S_ISCHR(null.stat().st_mode)
+        assert null.read_bytes() == b""
+        assert [path.name for path in tmp_path.iterdir()] == ["null"]
+
+    def test_is_written_to_if_it_is_a_pipe(self, tmp_path):
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        read = []
+        reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+        reader.start()
+        files.write_bytes(pipe, b"rows")
+        reader.join()
+        assert read == [b"rows"]
+        assert pipe.is_fifo()
+
+    def test_is_written_where_a_link_points_and_the_link_stays(self, tmp_path):
+        (tmp_path / "elsewhere").mkdir()
+        link, target = tmp_path / "x", tmp_path / "elsewhere" / "y"
+        link.symlink_to(target)
+        for data in (b"new", b"newer"):  # the first time it points at nothing
+            files.write_bytes(link, data)
+            assert link.is_symlink()
+            assert target.read_bytes() == data
+        assert hidden(tmp_path) == hidden(tmp_path / "elsewhere") == []
+
+    @pytest.mark.parametrize("redirected", [False, True])
+    def test_is_written_behind_what_was_printed_if_it_is_standard_output(self, tmp_path, redirected):
+        code = "from pathlib import Path; from unmask.storage.files import write_bytes\n"
+        code += "print('a', flush=True); write_bytes(Path('/dev/stdout'), b'b\\n'); print('c')"
+        with (tmp_path / "out").open("wb") as out:
+            where = out if redirected else subprocess.PIPE
+            done = subprocess.run([sys.executable, "-c", code], stdout=where, check=True)
+        assert ((tmp_path / "out").read_bytes() if redirected else done.stdout) == b"a\nb\nc\n"
+        assert Path("/dev/stdout").is_symlink()
+
+    def test_is_no_place_for_a_folder(self, tmp_path):
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(NotADirectoryError):
+            fill(tmp_path / "pipe", "new")
+        assert (tmp_path / "pipe").is_fifo()
+        assert hidden(tmp_path) == []
+
+
 class TestAFolder:
     def test_is_made_with_the_folders_above_it(self, tmp_path):
         fill(tmp_path / "deep" / "best", "new")
@@ -125,6 +184,30 @@ class TestAFolder:
         assert content(target) == "new"
         assert not (target / "surplus").exists()
         assert hidden(tmp_path) == []
+
+    def test_keeps_what_we_did_not_make(self, tmp_path):
+        target = tmp_path / "best"
+        fill(target, "old")
+        (target / "notes").mkdir()
+        (target / "notes" / "today").write_text("mine")
+        (target / "dangling").symlink_to("nowhere")
+        os.mkfifo(target / "pipe")
+        for renames in (1, 2):  # and so it does whenever it is killed
+            with crash_behind_rename(renames):
+                fill(target, "new")
+            files.settle(target)
+            files.sweep(tmp_path)
+            assert content(target) == "new"
+            assert (target / "notes" / "today").read_text() == "mine"
+            assert (target / "dangling").is_symlink()
+            assert (target / "pipe").is_fifo()
+
+    def test_keeps_it_where_files_have_one_name_only(self, tmp_path, monkeypatch):
+        fill(tmp_path / "best", "old")
+        (tmp_path / "best" / "notes").write_text("mine")
+        monkeypatch.setattr(os, "link", raise_not_permitted)
+        fill(tmp_path / "best", "new")
+        assert (tmp_path / "best" / "notes").read_text() == "mine"
 
     def test_stays_as_it_was_when_the_new_one_is_not_finished(self, tmp_path):
         target = tmp_path / "best"
@@ -213,7 +296,7 @@ class TestAFolder:
         """The reader sees the state between the renames, sleeps, and acts while the next one is filled."""
         target = tmp_path / "best"
         fill(target, "new")
-        with files.replace_folder(target) as partial:
+        with files.replace_folder(target, OURS) as partial:
             (partial / "a").write_text("half")
             with monkeypatch.context() as patch:
                 patch.setattr(Path, "exists", lambda path: path != target)
@@ -349,3 +432,7 @@ def test_a_shortage_names_the_target_the_reason_and_both_amounts(tmp_path):
 
 def raise_no_room(_: int) -> None:
     raise OSError(28, "No space left on device")
+
+
+def raise_not_permitted(*_: object, **__: object) -> None:
+    raise PermissionError(1, "Operation not permitted")

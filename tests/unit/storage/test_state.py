@@ -1,6 +1,7 @@
 import json
 import math
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -161,3 +162,46 @@ def test_a_file_that_goes_away_while_it_is_opened_is_an_os_error(tmp_path, monke
 
 def test_num_bytes_counts_what_each_type_takes():
     assert tensors.num_bytes([torch.ones(3), torch.ones(2, dtype=torch.bfloat16), torch.ones(0)]) == 16
+
+
+class TestAFolderWithAState:
+    STATE: ClassVar = {"state": {11: {"exp_avg": torch.ones(2)}, 13: {"exp_avg": torch.zeros(2)}}, "lr": 0.1}
+
+    def saved(self, folder: Path) -> Path:
+        tensors.save(folder, {"format": 1, "step": 7}, *tensors.flatten(self.STATE))
+        return folder / "state.json"
+
+    def test_gives_it_back_with_what_was_said_about_it(self, tmp_path):
+        self.saved(tmp_path)
+        about, state = tensors.load(tmp_path)
+        assert about == {"format": 1, "step": 7}
+        assert self.same(state)
+
+    def test_never_gives_another_back_whatever_bit_is_flipped(self, tmp_path):
+        path = self.saved(tmp_path)
+        whole = path.read_bytes()
+        refused = 0
+        for place in range(8 * len(whole)):
+            damaged = bytearray(whole)
+            damaged[place // 8] ^= 1 << place % 8
+            path.write_bytes(damaged)
+            try:
+                about, state = tensors.load(tmp_path)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                refused += 1
+            else:  # a space became another
+                assert about == {"format": 1, "step": 7}
+                assert self.same(state)
+        assert refused > 7 * len(whole)
+
+    def test_is_read_as_it_was_written_before_the_tree_had_a_checksum(self, tmp_path):
+        path = self.saved(tmp_path)
+        content = json.loads(path.read_bytes())
+        del content["json_sha256"]
+        path.write_text(json.dumps(content))
+        assert self.same(tensors.load(tmp_path)[1])
+
+    def same(self, state: Any) -> bool:
+        skeleton, leaves = tensors.flatten(state)
+        wanted_skeleton, wanted = tensors.flatten(self.STATE)
+        return skeleton == wanted_skeleton and all(torch.equal(leaves[name], wanted[name]) for name in wanted)

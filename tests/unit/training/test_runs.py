@@ -12,6 +12,7 @@ import torch
 from PIL import Image
 
 from unmask.errors import BundleError, RunError
+from unmask.storage import state as tensors
 from unmask.storage.bundles import Bundle, Part
 from unmask.training import runs
 from unmask.training.runs import Run
@@ -223,17 +224,18 @@ class TestCheckpoints:
         assert caplog.record_tuples[0][1] == logging.WARNING
         assert "step-00000200 is damaged" in caplog.text
 
-    @pytest.mark.parametrize("text", ["[]", "{}", '{"format": "one"}'])
+    @pytest.mark.parametrize("text", ["[]", "{}", '{"format": "one"}', "[" * 100_000])
     def test_with_other_json_in_them_give_way_too(self, run, text):
         run.save(100, state(100))
         run.save(200, state(200))
         (run.folder / "checkpoints" / "step-00000200" / "state.json").write_text(text)
         assert run.restore()[0] == 100
 
-    def test_with_one_flipped_bit_give_way_too(self, run):
+    @pytest.mark.parametrize("name", ["state.safetensors", "state.json"])
+    def test_with_one_flipped_bit_give_way_too(self, run, name):
         run.save(100, state(100))
         run.save(200, state(200))
-        path = run.folder / "checkpoints" / "step-00000200" / "state.safetensors"
+        path = run.folder / "checkpoints" / "step-00000200" / name
         path.write_bytes(path.read_bytes()[:-1] + b"\x55")
         assert run.restore()[0] == 100
 
@@ -246,7 +248,9 @@ class TestCheckpoints:
     def test_of_a_newer_format_are_not_taken_for_damaged(self, run):
         run.save(100, state(100))
         path = run.folder / "checkpoints" / "step-00000100" / "state.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"format": runs.FORMAT + 1}))
+        content = json.loads(path.read_text()) | {"format": runs.FORMAT + 1}
+        del content["json_sha256"]
+        path.write_text(json.dumps(content | {"json_sha256": tensors._json_digest(content)}))
         with pytest.raises(RunError, match="pip install --upgrade unmask"):
             run.restore()
 
