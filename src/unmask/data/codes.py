@@ -1,15 +1,14 @@
 """A data set's codes on disk: ``codes.npy``, memory-mapped, and ``codes.json``, which says whose they are.
 
-    churches.codes/  codes.npy (pictures, views, N) uint16 or int32   codes.json
+    churches.codes/  codes.npy (pictures, views, N) uint16 or int32   codes.json   index.jsonl
 
-Training pictures come first, then those held out, each in every view (``images.views``). Rows are
-appended batch by batch, so that an encoding that was cut off goes on where its file ends; one process at a
-time, and the folder takes its name only when it is whole.
+Training pictures come first, then those of validation, each in every view (``data.views``). A row is a
+picture; how rows are kept, verified and made again: ``storage.arrays``. Their hashes cover the stamp too.
 """
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import torch
 from einops import rearrange
 from torch import Tensor
 
-from unmask.codec.autoencoder import Autoencoder
+from unmask.data.base import combined_hash
 from unmask.data.config import ImagesConfig
 from unmask.data.pixels import Pixels
 from unmask.data.splits import Split
@@ -28,10 +27,13 @@ from unmask.data.views import every_view, num_views
 from unmask.errors import DataError
 from unmask.progress import bar
 from unmask.storage import files
-from unmask.storage.arrays import grow_array
+from unmask.storage.arrays import INDEX, WHOLE, Growing, Layout, load_rows, open_rows
 
-FORMAT = 1
+FORMAT = 2  # 1 had no hashes
+CODES, STAMP = "codes.npy", "codes.json"
 StoredCodes = npt.NDArray[np.uint16] | npt.NDArray[np.int32]
+Encode = Callable[[Tensor], Tensor]
+"""(B, 3, H, W) images in [0, 1] to (B, h, w) codes, on whatever device."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +55,7 @@ class Stamp:
     shift: int = 0
     images: dict[str, Any] = field(default_factory=dict, compare=False)
     """How the pictures were prepared and split; what that came to is in their fingerprints."""
-    format: int = FORMAT
+    format: int = field(default=FORMAT, compare=False)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -67,9 +69,14 @@ class Stamp:
         return np.dtype("<u2" if self.codebook_size < 2**16 else "<i4")
 
     @property
-    def row_bytes(self) -> int:
-        """Bytes a picture takes."""
-        return self.shape[1] * self.shape[2] * self.dtype.itemsize
+    def layout(self) -> Layout:
+        """Of the folder; rows are known to be of this stamp by their hashes."""
+        key = combined_hash(getattr(self, one.name) for one in fields(self) if one.compare).encode()
+        return Layout(file=CODES, shape=self.shape[1:], dtype=self.dtype, key=key)
+
+
+class _DamagedError(DataError):
+    """A store without a stamp that can be read."""
 
 
 class CodeSet:
@@ -94,121 +101,138 @@ class Codes:
         self._rows = rows  # (pictures, views, N)
 
     def split(self, name: Split) -> CodeSet:
-        """The codes of one split: for training in every view, held out as the pictures are."""
+        """The codes of one split: for training in every view, for validation as the pictures are."""
         border = self.stamp.num_train
         if name == "train":
             return CodeSet(rearrange(self._rows[:border], "n views N -> (n views) N"))
         return CodeSet(self._rows[border:, 0])
 
 
-def encode(
-    codec: Autoencoder,
-    fingerprint: str,
+def encode_pixels(
+    encode: Encode,
     pixels: Pixels,
-    data: str,
     images: ImagesConfig,
     out: Path,
     *,
+    codec: str,
+    grid: tuple[int, int],
+    codebook_size: int,
+    data: str,
     batch: int = 32,
 ) -> Codes:
     """Encode both splits of ``pixels`` into ``out``, or take what is there if it is just that.
 
-    ``images`` says how ``data`` became these pixels, and in which views they are encoded.
+    ``images`` says how ``data`` became these pixels, and in which views they are encoded; ``codec`` is the
+    fingerprint of what encodes.
     """
-    train, validation = pixels.split("train"), pixels.split("validation")
-    edge = codec.config.grid(images.size)
     stamp = Stamp(
-        codec=fingerprint,
+        codec=codec,
         pixels=pixels.fingerprints,
         data=data,
         image_size=images.size,
-        grid=(edge, edge),
-        codebook_size=codec.codebook_size,
+        grid=grid,
+        codebook_size=codebook_size,
         flips=images.flip,
-        num_train=len(train),
-        num_validation=len(validation),
+        num_train=len(pixels.split("train")),
+        num_validation=len(pixels.split("validation")),
         shift=images.shift,
         images=asdict(images),
     )
-    if not out.exists():
-        try:
-            _fill(out, stamp, codec, pixels, batch)
-        except OSError as error:
-            message = files.shortage(out, stamp.shape[0] * stamp.row_bytes, error)
-            raise DataError(message, hint="make room and say it again: it goes on from here") from error
-    codes = open_codes(out, fingerprint)
-    if codes.stamp != stamp:
-        raise DataError(f"{out} holds codes of other pictures or settings", hint="name another --out")
-    return codes
+    there = _stamp_there(out, stamp)
+    if there and there.format < FORMAT and (older := _load(out, there)) is not None:
+        return Codes(there, older)
+
+    def fill(rows: Growing) -> None:
+        _write_stamp(rows.folder, stamp)
+        with bar(f"encoding {data}") as report:
+            for pictures in _batches(pixels, len(rows.lines), batch):
+                for row in _encode(encode, pictures, stamp):
+                    rows.append(row=row)
+                report(len(rows.lines), stamp.shape[0])
+
+    try:
+        array = open_rows(out, stamp.layout, fill).array
+        if there is None:
+            _write_stamp(out, stamp)  # rows that are whole may have lost it
+    except OSError as error:
+        message = files.shortage(out, stamp.shape[0] * stamp.layout.row_bytes, error)
+        raise DataError(message, hint="make room and say it again: it goes on from here") from error
+    return Codes(there or stamp, array)
 
 
-def open_codes(folder: Path, fingerprint: str) -> Codes:
+def open_codes(folder: Path, codec: str) -> Codes:
     """The store at ``folder``; refused unless the codec of that fingerprint made it."""
     stamp = _read_stamp(folder)
-    if stamp.codec != fingerprint:
+    _check_codec(folder, stamp, codec)
+    rows = _load(folder, stamp)
+    if rows is None:
         raise DataError(
-            f"{folder} holds codes from codec {stamp.codec}, but this model decodes with codec "
-            f"{fingerprint}; the same numbers would mean different patches",
-            hint=f"re-encode:  unmask encode CODEC {stamp.data} --out ANOTHER.codes",
-        )
-    path = folder / "codes.npy"
-    try:
-        rows = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise DataError(f"{path} is damaged: {error}", hint=f"remove {folder} and encode again") from error
-    if rows.shape != stamp.shape or rows.dtype != stamp.dtype:
-        raise DataError(
-            f"{path} holds {rows.dtype} {rows.shape}, but codes.json says {stamp.dtype} {stamp.shape}",
-            hint=f"remove {folder} and encode again",
+            f"{folder / CODES} is damaged, or what stands beside it",
+            hint=f"say again:  unmask encode CODEC {stamp.data} --out {folder}",
         )
     return Codes(stamp, rows)
 
 
 def is_store(path: Path) -> bool:
     """Whether ``path`` holds codes rather than pictures."""
-    return (path / "codes.json").is_file()
+    return (path / STAMP).is_file()
+
+
+def _stamp_there(out: Path, stamp: Stamp) -> Stamp | None:
+    """The stamp of what is to be made, where it is begun or done; anything else at ``out`` is refused."""
+    try:
+        there = _read_stamp(out)
+    except _DamagedError:
+        ours = {CODES, STAMP, INDEX, WHOLE}
+        if out.exists() and not (out.is_dir() and {path.name for path in out.iterdir()} <= ours):
+            raise
+        return None
+    _check_codec(out, there, stamp.codec)
+    if there != stamp:
+        raise DataError(f"{out} holds codes of other pictures or settings", hint="name another --out")
+    return there
+
+
+def _check_codec(folder: Path, stamp: Stamp, codec: str) -> None:
+    if stamp.codec != codec:
+        raise DataError(
+            f"{folder} holds codes from codec {stamp.codec}, but this model decodes with codec "
+            f"{codec}; the same numbers would mean different patches",
+            hint=f"re-encode:  unmask encode CODEC {stamp.data} --out ANOTHER.codes",
+        )
+
+
+def _load(folder: Path, stamp: Stamp) -> StoredCodes | None:
+    """The rows, if they are whole; of an older store, if they could be."""
+    if stamp.format == FORMAT:
+        rows = load_rows(folder, stamp.layout)
+        return rows.array if rows and rows.array.shape == stamp.shape else None
+    try:
+        older: StoredCodes = np.load(folder / CODES, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    fits = older.shape == stamp.shape and older.dtype == stamp.dtype
+    return older if fits and older.max(initial=0) < stamp.codebook_size else None
 
 
 def _read_stamp(folder: Path) -> Stamp:
-    path = folder / "codes.json"
+    path = folder / STAMP
     try:
         content: dict[str, Any] = json.loads(path.read_bytes())
         if content["format"] > FORMAT:
             raise DataError(f"{path} has format {content['format']}", hint="pip install --upgrade unmask")
-        fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}
+        older = content.keys() if content["format"] == 1 else ()
+        values = files.unsealed(content, older)
+        fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
         return Stamp(**fields)
-    except FileNotFoundError:
-        raise DataError(f"{folder} holds no codes", hint="make some:  unmask encode CODEC DATA") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{path} does not describe codes: {error!r}") from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise _DamagedError(f"{folder} holds no codes", hint="make some:  unmask encode CODEC DATA") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise _DamagedError(f"{path} does not describe codes: {error!r}") from None
 
 
-def _fill(out: Path, stamp: Stamp, codec: Autoencoder, pixels: Pixels, batch: int) -> None:
-    """Write the store, from the first picture that is not there yet, unless another process did."""
-    with files.alone(out):
-        if out.exists():
-            return
-        with files.grow_folder(out) as partial:
-            _claim(partial, stamp)
-            _grow(partial / "codes.npy", stamp, codec, pixels, batch)
-
-
-def _claim(partial: Path, stamp: Stamp) -> None:
-    """Make sure that whatever the folder holds is of this stamp."""
-    try:
-        begun = _read_stamp(partial) == stamp
-    except DataError:  # it is new, or was begun by another version
-        begun = False
-    if not begun:
-        (partial / "codes.npy").unlink(missing_ok=True)
-        files.write_json(partial / "codes.json", asdict(stamp))
-
-
-def _grow(path: Path, stamp: Stamp, codec: Autoencoder, pixels: Pixels, batch: int) -> None:
-    with grow_array(path, stamp.shape[1:], stamp.dtype) as rows, bar(f"encoding {stamp.data}") as report:
-        for pictures in _batches(pixels, len(rows), batch):
-            rows.append(_encode(codec, pictures, stamp))
-            report(len(rows), stamp.shape[0])
+def _write_stamp(folder: Path, stamp: Stamp) -> None:
+    files.write_json(folder / STAMP, files.sealed(asdict(stamp)))
 
 
 def _batches(pixels: Pixels, start: int, batch: int) -> Iterator[Pixels8]:
@@ -221,9 +245,9 @@ def _batches(pixels: Pixels, start: int, batch: int) -> Iterator[Pixels8]:
 
 
 @torch.no_grad()
-def _encode(codec: Autoencoder, pictures: Pixels8, stamp: Stamp) -> StoredCodes:
-    device = next(codec.parameters()).device
+def _encode(encode: Encode, pictures: Pixels8, stamp: Stamp) -> StoredCodes:
+    """(B, H, W, 3) pictures to (B, views, N)."""
     views = every_view(pictures, flip=stamp.flips, shift=stamp.shift)
-    codes = [codec.encode(to_tensor(np.ascontiguousarray(view)).to(device)) for view in views]
+    codes = [encode(to_tensor(np.ascontiguousarray(view))) for view in views]
     rows: StoredCodes = rearrange(codes, "views B h w -> B views (h w)").cpu().numpy().astype(stamp.dtype)
     return rows

@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from unmask.data.base import SUFFIXES, Source, combined_hash
-from unmask.data.cache import PIXELS, Record, build_cache, cache_key, is_usable, load_cache
+from unmask.data.cache import is_usable, open_cache
 from unmask.data.config import ImagesConfig
 from unmask.data.prepare import Unusable, decoders, prepare
 from unmask.data.splits import Split, split
 from unmask.data.transforms import Pixels8
 from unmask.errors import ConfigError, DataError
 from unmask.progress import Report, bar
+from unmask.storage.arrays import Line
 from unmask.storage.files import cache_folder
 
 Indices = npt.NDArray[np.int64]
@@ -33,13 +34,12 @@ def open_pixels(
             return open_pixels(source, config, cache, progress=report)
     if config.fast_decode and find_spec("simplejpeg") is None:
         raise ConfigError("images.fast-decode needs a library", hint="pip install 'unmask[fast]'")
-    kind = "pixels" if config.cache == "prepared" else "index"
-    folder = (cache or cache_folder()) / f"{cache_key(source, config)}.{kind}"
-    records = load_cache(folder, config) or build_cache(folder, source, config, progress)
-    if not any(map(is_usable, records)):
-        raise nothing_usable(source, [Unusable(*record) for record in records])
-    read = _stored(folder / PIXELS) if kind == "pixels" else _live(source, config, records)
-    return Pixels(records, read, config)
+    lines, array = open_cache(cache or cache_folder(), source, config, progress)
+    if not any(map(is_usable, lines)):
+        raise nothing_usable(source, [Unusable(*line) for line in lines])
+    stored = config.cache == "prepared"
+    read = (lambda rows: np.asarray(array[rows])) if stored else _live(source, config, lines)
+    return Pixels(lines, read, config)
 
 
 def nothing_usable(source: Source, unusable: Sequence[Unusable]) -> DataError:
@@ -57,9 +57,9 @@ def nothing_usable(source: Source, unusable: Sequence[Unusable]) -> DataError:
 class Pixels:
     """All usable pictures of a source, and what was left out."""
 
-    def __init__(self, records: Sequence[Record], read: "Reader", config: ImagesConfig) -> None:
-        usable = [record for record in records if is_usable(record)]
-        self.unusable = [Unusable(*record) for record in records if not is_usable(record)]
+    def __init__(self, lines: Sequence[Line], read: "Reader", config: ImagesConfig) -> None:
+        usable = [line for line in lines if is_usable(line)]
+        self.unusable = [Unusable(*line) for line in lines if not is_usable(line)]
         self._names = [name for name, _, _ in usable]
         self._digests = [digest for _, _, digest in usable]
         self._rows = split([group for _, group, _ in usable], config.validation)
@@ -69,7 +69,7 @@ class Pixels:
         return len(self._names)
 
     def split(self, name: Split) -> "PixelSet":
-        """The pictures to train on, or those held out (none of them when validation is 0)."""
+        """The pictures to train on, or those of validation (none of them when that is 0)."""
         rows = self._rows[name]
         names = [self._names[row] for row in rows]
         return PixelSet(names, np.array(rows, np.int64), self._read, [self._digests[row] for row in rows])
@@ -107,14 +107,9 @@ Reader = Callable[[Indices], Pixels8]
 """Rows of the cache, or of the source's usable pictures, to (B, S, S, 3)."""
 
 
-def _stored(path: Path) -> Reader:
-    pixels: Pixels8 = np.load(path, mmap_mode="r", allow_pickle=False)
-    return lambda rows: np.asarray(pixels[rows])
-
-
-def _live(source: Source, config: ImagesConfig, records: Sequence[Record]) -> Reader:
+def _live(source: Source, config: ImagesConfig, lines: Sequence[Line]) -> Reader:
     pool = decoders(config)
-    indices = [index for index, record in enumerate(records) if is_usable(record)]
+    indices = [index for index, line in enumerate(lines) if is_usable(line)]
 
     def one(row: int) -> Pixels8:
         item = prepare(source, indices[row], config)

@@ -1,17 +1,16 @@
-"""What networks see in pictures, at rest: computed once for a set, then mapped from the disk.
+"""What networks see in pictures: computed once for a set, then mapped from the disk.
 
     <key>.features/   features.npy    (pictures, D), in the order of the set
+                      index.jsonl     the hash of each row
                       features.json   for people: which pictures, which extractor
 
-The key is a hash of all pixels and of the extractor, so a folder is right or has another name. It is filled
-beside its place, goes on where a kill left it, and is renamed when it is whole.
+The key is a hash of all pixels and of the extractor, so a folder is right or has another name. How it is
+filled, verified and made again: ``storage.arrays``.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-import numpy as np
 import torch
 from einops import rearrange
 from torch import Tensor
@@ -25,7 +24,7 @@ from unmask.errors import DataError
 from unmask.evaluation.inception import Inception
 from unmask.progress import Report, silent
 from unmask.storage import files
-from unmask.storage.arrays import grow_array
+from unmask.storage.arrays import Growing, Layout, open_rows
 from unmask.third_party import weights
 
 RECIPE = 1  # to be raised when the same pixels and extractor come to give other features
@@ -83,32 +82,22 @@ def features_of(
     pixels: PixelSet, extractor: Extractor, *, batch: int = 32, report: Report = silent
 ) -> Tensor:
     """(n, D) features of all pictures of a set, from the cache folder or put there."""
-    folder = files.cache_folder() / f"{combined_hash([RECIPE, pixels.fingerprint, extractor.name])}.features"
-    if not folder.exists():
-        try:
-            _fill(folder, pixels, extractor, batch, report)
-        except OSError as error:
-            raise DataError(
-                f"{folder.parent} cannot hold features: {error.strerror}", hint="UNMASK_CACHE=/a/larger/disk"
-            ) from error
-    rows = np.load(folder / "features.npy", mmap_mode="c", allow_pickle=False)
-    return torch.from_numpy(rows)
+    key = combined_hash([RECIPE, pixels.fingerprint, extractor.name])
+    first = extractor(pixels.read([0])).numpy()[0]  # says how wide a row is
+    layout = Layout(file="features.npy", shape=first.shape, dtype=first.dtype, key=key.encode())
 
+    def fill(rows: Growing) -> None:
+        with tuned_allocator():
+            for start in range(len(rows.lines), len(pixels), batch):
+                report(start, len(pixels))
+                for row in extractor(pixels.read(range(start, min(start + batch, len(pixels))))).numpy():
+                    rows.append(row=row)
+        about = {"extractor": extractor.name, "pictures": len(pixels), "pixels": pixels.fingerprint}
+        files.write_json(rows.folder / "features.json", about)
 
-def _fill(folder: Path, pixels: PixelSet, extractor: Extractor, batch: int, report: Report) -> None:
-    """Write all features, from the first picture that is not there yet, unless another process did."""
-    with files.alone(folder):
-        if folder.exists():
-            return
-        with files.grow_folder(folder) as partial:
-            _grow(partial / "features.npy", pixels, extractor, batch, report)
-            about = {"extractor": extractor.name, "pictures": len(pixels), "pixels": pixels.fingerprint}
-            files.write_json(partial / "features.json", about)
-
-
-def _grow(path: Path, pixels: PixelSet, extractor: Extractor, batch: int, report: Report) -> None:
-    first = extractor(pixels.read([0])).numpy()  # says how wide a row is
-    with grow_array(path, first.shape[1:], first.dtype) as rows, tuned_allocator():
-        for start in range(len(rows), len(pixels), batch):
-            report(start, len(pixels))
-            rows.append(extractor(pixels.read(range(start, min(start + batch, len(pixels))))).numpy())
+    folder = files.cache_folder()
+    try:
+        return torch.from_numpy(open_rows(folder / f"{key}.features", layout, fill).array)
+    except OSError as error:
+        message = f"{folder} cannot hold features: {error.strerror}"
+        raise DataError(message, hint="UNMASK_CACHE=/a/larger/disk") from error

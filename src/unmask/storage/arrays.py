@@ -1,84 +1,211 @@
-"""An array on disk that grows row by row, and goes on after a kill with all rows that were written.
+"""Rows on disk that grow: whole or absent, made by one process at a time, and made again where damaged.
 
-While it grows its header counts no rows: the length of the file does.
+    NAME/  FILE.npy     (rows, *shape), to be memory-mapped
+           index.jsonl  a line for each row, in order: [label, …, hash of its bytes], and the line's checksum;
+                        one without a hash speaks of something that has no row
+           whole.json   how many lines there are, and what FILE.npy looked like when they were last compared
+
+A row is written before its line, so what a kill leaves is kept up to the first line that does not fit. Rows
+are compared with their hashes when the file is not as it was at the last comparison: after any writing to it,
+or elsewhere.
 """
 
+import hashlib
 import io
+import json
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from unmask.storage import files
 
-@contextmanager
-def grow_array(path: Path, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Iterator["Rows"]:
-    """The rows at ``path``, each of ``shape``, to append to; when the block ends well the .npy is whole."""
-    path.touch()
-    with path.open("r+b") as file:
-        rows = Rows(file, shape, dtype)
-        yield rows
-        rows.finish()
+INDEX, WHOLE = "index.jsonl", "whole.json"
+Line = list[str]
 
 
-class Rows:
-    """An array in the making: what a process before this one wrote of it is kept."""
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """What is in a folder."""
 
-    def __init__(self, file: IO[bytes], shape: tuple[int, ...], dtype: "np.dtype[Any]") -> None:
-        self._file, self._shape, self._dtype = file, shape, dtype
-        self._row_bytes = math.prod(shape) * dtype.itemsize
-        self._start = len(self._header(0))
-        self.cut(self._found())
+    file: str | None
+    """None: the index alone is kept."""
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    num_labels: int = 0
+    """Labels of a row, before its hash."""
+    key: bytes = b""
+    """Whatever else the hashes cover: rows that were begun for another key are not gone on with."""
 
-    def __len__(self) -> int:
-        return self._count
+    @property
+    def row_bytes(self) -> int:
+        """Bytes a row takes."""
+        return math.prod(self.shape) * self.dtype.itemsize
 
-    def read(self, row: int) -> bytes:
-        """A row as it is on disk; nothing of one that is not there."""
-        self._file.seek(self._place(row))
-        return self._file.read(self._row_bytes)
+    def has_row(self, line: Line) -> bool:
+        """Whether a line of the index speaks of a row."""
+        return len(line) == self.num_labels + 1
 
-    def append(self, rows: npt.NDArray[Any]) -> None:
-        """Write further rows, (n, *shape); from here on a kill does not lose them."""
-        assert rows.shape[1:] == self._shape
-        assert rows.dtype == self._dtype
-        self._file.seek(self._place(self._count))
-        self._file.write(rows.tobytes())
-        self._file.flush()
-        self._count += len(rows)
+    def hash(self, row: bytes) -> str:
+        """32 hexadecimal digits that stand for the bytes of a row."""
+        return hashlib.blake2b(row, digest_size=16, key=self.key).hexdigest()
 
-    def cut(self, count: int) -> None:
-        """Keep the first ``count`` rows and nothing behind them."""
-        self._count = count
-        self._write_header(0)
-        self._file.truncate(self._place(count))
-
-    def finish(self) -> None:
-        """Make the header true."""
-        self._write_header(self._count)
-
-    def _found(self) -> int:
-        """How many whole rows the file holds; none if it was begun for other ones."""
-        count = max(0, self._file.seek(0, io.SEEK_END) - self._start) // self._row_bytes
-        self._file.seek(0)
-        header = self._file.read(self._start)
-        return count if header in (self._header(0), self._header(count)) else 0
-
-    def _place(self, row: int) -> int:
-        return self._start + row * self._row_bytes
-
-    def _write_header(self, count: int) -> None:
-        self._file.seek(0)
-        self._file.write(self._header(count))
-        self._file.flush()
-
-    def _header(self, count: int) -> bytes:
-        """The beginning of the file; numpy leaves room in it, so its length is the same for any count."""
+    def header(self, num_rows: int) -> bytes:
+        """The beginning of the .npy; numpy leaves room in it, so its length is the same for any number."""
         header = io.BytesIO()
-        descr = np.lib.format.dtype_to_descr(self._dtype)
-        about = {"descr": descr, "fortran_order": False, "shape": (count, *self._shape)}
+        descr = np.lib.format.dtype_to_descr(self.dtype)
+        about = {"descr": descr, "fortran_order": False, "shape": (num_rows, *self.shape)}
         np.lib.format.write_array_header_1_0(header, about)
         return header.getvalue()
+
+
+class Rows(NamedTuple):
+    """A folder that is whole."""
+
+    lines: list[Line]
+    array: npt.NDArray[Any]
+    """(rows, *shape), memory-mapped; none where only the index is kept."""
+
+
+def open_rows(folder: Path, layout: Layout, fill: "Callable[[Growing], None]") -> Rows:
+    """The rows at ``folder``; where they are absent or damaged, one process fills it while others wait."""
+    if (found := load_rows(folder, layout)) is not None:
+        return found
+    with files.alone(folder):
+        if (found := load_rows(folder, layout)) is None:
+            if folder.exists():
+                files.remove_folder(folder)
+            with files.grow_folder(folder) as partial, _grow(partial, layout) as rows:
+                fill(rows)
+            found = load_rows(folder, layout)
+    assert found is not None, "what was just made is whole"
+    return found
+
+
+def load_rows(folder: Path, layout: Layout) -> Rows | None:
+    """The rows at ``folder``; None where there are none, or a bit of them is not as it was written."""
+    file = folder / layout.file if layout.file else None
+    try:
+        lines = [_parse(line) for line in (folder / INDEX).read_bytes().splitlines(keepends=True)]
+        hashes = [line[-1] for line in lines if layout.has_row(line)]
+        before, now = _read_whole(folder), {"lines": len(lines), "file": file and _look(file)}
+        if before.get("lines", len(lines)) != len(lines):
+            return None
+        if file and not _fits(file, layout, hashes, compare=before != now):
+            return None
+    except (OSError, ValueError, TypeError, RecursionError):
+        return None
+    if before != now:
+        with suppress(OSError):  # somebody else's, that we may only read: compared again the next time
+            files.write_json(folder / WHOLE, now)
+    if not (file and hashes):
+        return Rows(lines, np.empty((0, *layout.shape), layout.dtype))
+    return Rows(lines, np.load(file, mmap_mode="c", allow_pickle=False))
+
+
+class Growing:
+    """A folder in the making: what an earlier process left of it is kept as far as it is whole."""
+
+    def __init__(self, folder: Path, layout: Layout, index: IO[bytes], rows: IO[bytes] | None) -> None:
+        self.folder, self._layout, self._index, self._rows = folder, layout, index, rows
+        self.lines: list[Line] = []
+        if rows:
+            rows.write(layout.header(0))  # true at the end
+        self._salvage()
+
+    def append(self, *labels: str, row: npt.NDArray[Any] | None = None) -> None:
+        """Write one more row, or its line alone; from here on a kill does not lose it."""
+        line = list(labels)
+        if row is not None:
+            assert (row.shape, row.dtype) == (self._layout.shape, self._layout.dtype)
+            line.append(self._layout.hash(row.tobytes()))
+            if self._rows:
+                self._rows.write(row.tobytes())
+                self._rows.flush()
+        assert self._layout.has_row(line) == (row is not None), "a line tells by its length"
+        text = json.dumps(line).encode()
+        self._index.write(b"%s\t%08x\n" % (text, zlib.crc32(text)))
+        self._index.flush()
+        self.lines.append(line)
+
+    def finish(self) -> None:
+        """Make the header true, and say that all is there."""
+        file = None
+        if self._rows and self._layout.file:
+            self._rows.seek(0)
+            self._rows.write(self._layout.header(sum(map(self._layout.has_row, self.lines))))
+            self._rows.flush()
+            file = _look(self.folder / self._layout.file)
+        files.write_json(self.folder / WHOLE, {"lines": len(self.lines), "file": file})
+
+    def _salvage(self) -> None:
+        """Take over the lines up to the first that is cut off or does not fit its row; drop the rest."""
+        end = 0
+        for text in self._index:
+            try:
+                line = _parse(text)
+            except (ValueError, TypeError, RecursionError):
+                break
+            has_row = self._layout.has_row(line)
+            if self._rows and has_row:
+                row = self._rows.read(self._layout.row_bytes)
+                if self._layout.hash(row) != line[-1]:
+                    break
+            self.lines.append(line)
+            end += len(text)
+        for file, place in ((self._index, end), (self._rows, self._end_of_rows())):
+            if file:
+                file.seek(place)
+                file.truncate()
+
+    def _end_of_rows(self) -> int:
+        num_rows = sum(map(self._layout.has_row, self.lines))
+        return len(self._layout.header(0)) + num_rows * self._layout.row_bytes
+
+
+@contextmanager
+def _grow(folder: Path, layout: Layout) -> Iterator[Growing]:
+    with ExitStack() as stack:
+        index, *rows = (
+            stack.enter_context((folder / name).open("r+b" if (folder / name).exists() else "w+b"))
+            for name in (INDEX, layout.file)
+            if name
+        )
+        growing = Growing(folder, layout, index, rows[0] if rows else None)
+        yield growing
+        growing.finish()
+
+
+def _parse(line: bytes) -> Line:
+    """A line of the index; ValueError or TypeError for anything else. Older ones have no checksum."""
+    text, tab, checksum = line.partition(b"\t")
+    if not line.endswith(b"\n") or (tab and checksum != b"%08x\n" % zlib.crc32(text)):
+        raise ValueError("cut off or altered")
+    return list(map(str, json.loads(text)))
+
+
+def _fits(file: Path, layout: Layout, hashes: list[str], *, compare: bool) -> bool:
+    header, size = layout.header(len(hashes)), layout.row_bytes
+    with file.open("rb") as rows:
+        if rows.read(len(header)) != header or file.stat().st_size != len(header) + len(hashes) * size:
+            return False
+        return not compare or all(layout.hash(rows.read(size)) == hash for hash in hashes)
+
+
+def _read_whole(folder: Path) -> dict[str, Any]:
+    """What is known of the folder since the last comparison; nothing if that cannot be read."""
+    with suppress(OSError, ValueError, TypeError, RecursionError):
+        return dict(json.loads((folder / WHOLE).read_bytes()))
+    return {}
+
+
+def _look(file: Path) -> list[int]:
+    """What changes when a file is written, replaced or moved to another disk."""
+    status = file.stat()
+    return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]

@@ -26,6 +26,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+SEAL = "checksum"
+
 
 def cache_folder() -> Path:
     """The folder for what can be fetched or computed again: ``$UNMASK_CACHE``, else ``~/.cache/unmask``."""
@@ -182,6 +184,19 @@ def sweep(folder: Path) -> None:
     for pattern in (".*.previous", ".*.partial*", ".*.removed"):
         for leftover in folder.glob(pattern):
             _remove(leftover)
+
+
+def sealed(content: dict[str, Any]) -> dict[str, Any]:
+    """The same with a checksum of its values, which JSON keeps as they are."""
+    return content | {SEAL: hashlib.sha256(json.dumps(content).encode()).hexdigest()}
+
+
+def unsealed(content: dict[str, Any], older: Collection[str]) -> dict[str, Any]:
+    """What was sealed; ValueError if it was altered since. ``older`` keys alone had no checksum once."""
+    values = {key: value for key, value in content.items() if key != SEAL}
+    if content != sealed(values) and content.keys() != set(older):
+        raise ValueError("it is not as it was written")
+    return values
 
 
 def digest(path: Path) -> str:

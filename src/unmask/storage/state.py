@@ -5,7 +5,6 @@ A training's state is a tree of dicts, lists, tuples and plain values with tenso
 ``save`` and ``load`` keep both in a folder, ``state.safetensors`` and ``state.json``, each under a checksum.
 """
 
-import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -16,7 +15,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from unmask.storage.files import digest
+from unmask.storage.files import digest, sealed, unsealed
 
 TENSORS, TREE = OURS = ("state.safetensors", "state.json")
 PLAIN = (str, int, float, bool, type(None))
@@ -40,10 +39,10 @@ def read(path: Path) -> dict[str, Tensor]:
 def save(
     folder: Path, about: dict[str, Any], skeleton: dict[str, Any], tensors: Mapping[str, Tensor]
 ) -> None:
-    """Put what ``flatten`` made of a state into ``folder``, with some plain values ``about`` it."""
+    """Put what ``flatten`` made of a state into ``folder``, with ``format`` and ``step`` about it."""
     write(folder / TENSORS, tensors)
     content = about | {"sha256": digest(folder / TENSORS), "state": skeleton}
-    (folder / TREE).write_text(json.dumps(content | {"json_sha256": _json_digest(content)}))
+    (folder / TREE).write_text(json.dumps(sealed(content)))
 
 
 def load(folder: Path) -> tuple[dict[str, Any], Any]:
@@ -51,19 +50,11 @@ def load(folder: Path) -> tuple[dict[str, Any], Any]:
 
     Whatever else is raised, one of the files is damaged too.
     """
-    content = json.loads((folder / TREE).read_bytes())
-    expected = content.pop("json_sha256", None)
-    is_older = content.keys() == {"format", "step", "sha256", "state"}  # from when the tree had no checksum
-    if expected != _json_digest(content) and not (expected is None and is_older):
-        raise ValueError(f"{TREE} is not the file that was saved")
+    older = ("format", "step", "sha256", "state")
+    content = unsealed(json.loads((folder / TREE).read_bytes()), older)
     if content.pop("sha256") != digest(folder / TENSORS):
         raise ValueError(f"{TENSORS} is not the file that was saved")
     return content, rebuild(content.pop("state"), read(folder / TENSORS))
-
-
-def _json_digest(content: dict[str, Any]) -> str:
-    """Of the values, which JSON keeps as they are; spaces between them mean nothing."""
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 def num_bytes(tensors: Iterable[Tensor]) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unmask.config import merge
 from unmask.data.base import Source
-from unmask.data.codes import Codes, encode, is_store, open_codes
+from unmask.data.codes import Codes, encode_pixels, is_store, open_codes
 from unmask.data.config import ImagesConfig
 from unmask.data.pixels import Pixels, open_pixels
 from unmask.data.sources import BUILTIN_SETS, open_source
@@ -43,8 +43,18 @@ def encode_data(
         views = ("-flips" if images.flip else "") + (f"-shift{images.shift}" if images.shift else "")
         out = cache_folder() / f"{fingerprint}-{pictures}{views}.codes"
     codec = codec_from(model.codec).to(processes.device)
+    edge = codec.config.grid(images.size)
     with processes.first_goes_first(), tuned_allocator():
-        return encode(codec, fingerprint, pixels, data, images, out)
+        return encode_pixels(
+            lambda batch: codec.encode(batch.to(processes.device)),
+            pixels,
+            images,
+            out,
+            codec=fingerprint,
+            grid=(edge, edge),
+            codebook_size=codec.codebook_size,
+            data=data,
+        )
 
 
 def find_codes(

@@ -1,6 +1,7 @@
 import json
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from tests.untrained import SMALL_CODEC
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.config import QuantizerConfig
 from unmask.data import codes as store
-from unmask.data.codes import encode, open_codes
+from unmask.data.codes import encode_pixels, open_codes
 from unmask.data.config import ImagesConfig
 from unmask.data.pixels import open_pixels
 from unmask.data.sources import open_source
@@ -40,7 +41,8 @@ def pixels(tmp_path, rng):
 def make(codec, pixels, tmp_path):
     def make(flips=True, shift=0, batch=4, out="noise.codes", workers=0):
         images = ImagesConfig(size=8, validation=0.3, flip=flips, shift=shift, workers=workers)
-        return encode(codec, "abc", pixels, "noise", images, tmp_path / out, batch=batch)
+        about = {"codec": "abc", "grid": (4, 4), "codebook_size": 300, "data": "noise"}
+        return encode_pixels(codec.encode, pixels, images, tmp_path / out, **about, batch=batch)
 
     return make
 
@@ -57,8 +59,8 @@ def test_codes_are_those_of_the_pictures_and_of_their_mirror_images(make, codec,
     everything = train.read(range(len(train)))
     assert torch.equal(everything[0::2], expected(codec, pixels, "train"))
     assert torch.equal(everything[1::2], expected(codec, pixels, "train", mirrored=True))
-    held_out = codes.split("validation")
-    assert torch.equal(held_out.read(range(len(held_out))), expected(codec, pixels, "validation"))
+    validation = codes.split("validation")
+    assert torch.equal(validation.read(range(len(validation))), expected(codec, pixels, "validation"))
     assert everything.dtype == torch.int64
 
 
@@ -66,15 +68,15 @@ def test_without_flips_there_is_a_row_a_picture(make, pixels):
     assert len(make(flips=False).split("train")) == len(pixels.split("train"))
 
 
-def test_with_shifts_every_view_has_its_row_and_pictures_held_out_stay_as_they_are(make, codec, pixels):
+def test_with_shifts_every_view_has_its_row_and_those_of_validation_stay_as_they_are(make, codec, pixels):
     codes = make(shift=1)
-    train, held_out = codes.split("train"), codes.split("validation")
+    train, validation = codes.split("train"), codes.split("validation")
     pictures = pixels.split("train").read([3])
     views = [np.ascontiguousarray(view) for view in every_view(pictures, flip=True, shift=1)]
     with torch.no_grad():
         expected_rows = torch.cat([codec.encode(to_tensor(view)).flatten(1) for view in views])
     assert torch.equal(train.read(range(30, 40)), expected_rows)
-    assert torch.equal(held_out.read(range(len(held_out))), expected(codec, pixels, "validation"))
+    assert torch.equal(validation.read(range(len(validation))), expected(codec, pixels, "validation"))
 
 
 def test_a_store_is_memory_mapped_and_small(make, tmp_path):
@@ -162,28 +164,93 @@ def test_a_store_of_other_settings_is_not_mistaken_for_these(make):
             make(**other)
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "absent", "shape"])
-def test_a_damaged_store_is_refused_in_a_sentence(make, tmp_path, damage):
-    make()
-    path = tmp_path / "noise.codes/codes.npy"
-    if damage == "cut":
-        path.write_bytes(path.read_bytes()[:-10])
-    elif damage == "empty":
-        path.write_bytes(b"")
-    elif damage == "absent":
-        path.unlink()
-    else:
-        np.save(path, np.load(path)[:5])
-    with pytest.raises(DataError, match=r"codes\.npy"):
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-10])
+
+
+def flip(path):
+    data = path.read_bytes()
+    path.write_bytes(data[:-2] + bytes([data[-2] ^ 8]) + data[-1:])
+
+
+def shorten(path):
+    np.save(path, np.load(path)[:5])
+
+
+def damages(*names):
+    every = [
+        (damage, name)
+        for damage in (cut, flip, Path.unlink, lambda path: path.write_bytes(b""))
+        for name in names
+    ]
+    return pytest.mark.parametrize(("damage", "name"), [*every, (shorten, "codes.npy")])
+
+
+@damages("codes.npy", "codes.json", "index.jsonl")
+def test_a_damaged_store_is_refused_where_it_is_read_and_made_again_where_it_is_made(
+    make, tmp_path, damage, name
+):
+    whole = np.array(make()._rows)
+    damage(tmp_path / "noise.codes" / name)
+    with pytest.raises(DataError, match=r"codes\.npy|codes\.json|holds no codes"):
         open_codes(tmp_path / "noise.codes", "abc")
+    assert np.array_equal(make()._rows, whole)
+    assert np.array_equal(open_codes(tmp_path / "noise.codes", "abc")._rows, whole)
 
 
-@pytest.mark.parametrize("content", ["{}", "[", '{"format": 99}', '{"format": 1, "codec": "abc"}'])
+@pytest.mark.parametrize("content", ["{}", "[", "[]", '{"format": 99}', '{"format": 1, "codec": "abc"}'])
 def test_a_stamp_that_says_nothing_is_refused(make, tmp_path, content):
     make()
     (tmp_path / "noise.codes/codes.json").write_text(content)
     with pytest.raises(DataError, match=r"codes\.json"):
         open_codes(tmp_path / "noise.codes", "abc")
+
+
+def test_a_store_of_a_newer_version_is_never_made_again(make, tmp_path):
+    make()
+    (tmp_path / "noise.codes/codes.json").write_text('{"format": 99}')
+    with pytest.raises(DataError, match="upgrade"):
+        make()
+
+
+def test_a_folder_of_somebody_elses_is_never_made_again(make, tmp_path):
+    make()
+    (tmp_path / "noise.codes/codes.json").unlink()
+    (tmp_path / "noise.codes/notes.txt").touch()
+    with pytest.raises(DataError, match="holds no codes"):
+        make()
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match="holds no codes"):
+        make(out="file")
+
+
+class TestAStoreOfTheVersionBefore:
+    """It has no hashes: shape, type and range are all that can be looked at."""
+
+    @pytest.fixture
+    def older(self, make, tmp_path):
+        whole = np.array(make()._rows)
+        folder = tmp_path / "noise.codes"
+        stamp = json.loads((folder / "codes.json").read_bytes()) | {"format": 1}
+        del stamp["checksum"]
+        (folder / "codes.json").write_text(json.dumps(stamp))
+        for name in ("index.jsonl", "whole.json"):
+            (folder / name).unlink()
+        return folder, whole
+
+    def test_is_read(self, older, make):
+        folder, whole = older
+        assert np.array_equal(open_codes(folder, "abc")._rows, whole)
+        assert np.array_equal(make()._rows, whole)
+        assert not (folder / "index.jsonl").exists()
+
+    @pytest.mark.parametrize("damage", [cut, shorten, lambda path: np.save(path, np.load(path) + 300)])
+    def test_is_refused_or_made_again_where_it_cannot_be_right(self, older, make, damage):
+        folder, whole = older
+        damage(folder / "codes.npy")
+        with pytest.raises(DataError, match=r"codes\.npy is damaged"):
+            open_codes(folder, "abc")
+        assert np.array_equal(make()._rows, whole)
 
 
 def test_a_folder_without_codes_says_how_to_make_some(tmp_path):

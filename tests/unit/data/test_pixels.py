@@ -16,6 +16,7 @@ from unmask.data.pixels import open_pixels
 from unmask.data.sources import open_source
 from unmask.data.transforms import decode, square
 from unmask.errors import ConfigError, DataError
+from unmask.storage.arrays import Growing
 
 CONFIG = ImagesConfig(size=8, validation=0.3)
 OFF = ImagesConfig(size=8, validation=0.3, cache="off")
@@ -127,17 +128,17 @@ open_pixels(open_source({str(folder)!r}), {config!r}, Path({str(cache)!r}), prog
     def test_a_full_disk_keeps_what_is_done_and_says_what_to_do(
         self, folder, cache, opened, config, monkeypatch
     ):
-        write = cache_module._Writer.add
+        write = Growing.append
 
-        def fill_up(writer, item):
-            if len(writer.records) == 5:
+        def fill_up(rows, *labels, **row):
+            if len(rows.lines) == 5:
                 raise OSError(errno.ENOSPC, "No space left on device")
-            write(writer, item)
+            write(rows, *labels, **row)
 
-        monkeypatch.setattr(cache_module._Writer, "add", fill_up)
+        monkeypatch.setattr(Growing, "append", fill_up)
         with pytest.raises(DataError, match=r"full(.|\n)*UNMASK_CACHE"):
             opened(config)
-        monkeypatch.setattr(cache_module._Writer, "add", write)
+        monkeypatch.setattr(Growing, "append", write)
         assert opened(config)[1] == 7
 
     def test_nothing_usable_is_an_error_with_the_first_reason(self, folder, opened, config):
@@ -193,6 +194,26 @@ class TestNeverStale:
         damaged.write_bytes(damaged.read_bytes()[:-300])
         pixels, decoded = opened()
         assert decoded == 12
+        assert same(everything(pixels), expected(folder))
+
+    def test_a_flipped_bit_of_a_pixel_is_noticed(self, folder, cache, opened):
+        opened()
+        [stored] = cache.glob("*.pixels/pixels.npy")
+        stored.write_bytes(stored.read_bytes()[:-1] + b"\x55")
+        pixels, decoded = opened()
+        assert decoded == 12
+        assert same(everything(pixels), expected(folder))
+
+    def test_a_cache_of_the_version_before_is_taken_as_it_is(self, folder, cache, opened):
+        """Its lines have no checksum, and nothing says that it was compared."""
+        opened()
+        [whole] = cache.glob("*.pixels/whole.json")
+        whole.unlink()
+        index = whole.with_name("index.jsonl")
+        lines = index.read_bytes().splitlines()
+        index.write_bytes(b"".join(line.partition(b"\t")[0] + b"\n" for line in lines))
+        pixels, decoded = opened()
+        assert decoded == 0
         assert same(everything(pixels), expected(folder))
 
     @pytest.mark.parametrize("loss", ["torn line", "lost pixels", "noise"])

@@ -57,7 +57,7 @@ def test_a_set_is_looked_at_once(pixels):
     first = features_of(pixels, Extractor("mean", counting), batch=7)
     assert counting.seen == 1 + 40  # one tells how many features there are
     assert torch.equal(features_of(pixels, Extractor("mean", counting)), first)
-    assert counting.seen == 41
+    assert counting.seen == 41 + 1
     wanted = torch.from_numpy(pixels.read(range(40))).float().mean((1, 2))
     torch.testing.assert_close(first, wanted)
 
@@ -72,6 +72,18 @@ def test_what_was_stopped_goes_on(pixels):
     features = features_of(pixels, Extractor("mean", counting), batch=7)
     assert counting.seen == 1 + 40 - 21
     torch.testing.assert_close(features, torch.from_numpy(pixels.read(range(40))).float().mean((1, 2)))
+
+
+def test_what_is_damaged_is_computed_again(pixels):
+    whole = features_of(pixels, Extractor("mean", Counting())).clone()
+    (folder,) = cache_folder().glob("*.features")
+    for name in ("features.npy", "index.jsonl"):
+        data = (folder / name).read_bytes()
+        for damaged in (None, b"", data[:100], data[:-1], data[:-3] + bytes([data[-3] ^ 1]) + data[-2:]):
+            (folder / name).unlink()
+            if damaged is not None:
+                (folder / name).write_bytes(damaged)
+            assert torch.equal(features_of(pixels, Extractor("mean", Counting())), whole)
 
 
 def test_other_pictures_and_other_extractors_have_features_of_their_own(pixels, tmp_path):

@@ -197,7 +197,7 @@ class TestAFolderWithAState:
     def test_is_read_as_it_was_written_before_the_tree_had_a_checksum(self, tmp_path):
         path = self.saved(tmp_path)
         content = json.loads(path.read_bytes())
-        del content["json_sha256"]
+        del content["checksum"]
         path.write_text(json.dumps(content))
         assert self.same(tensors.load(tmp_path)[1])
 
