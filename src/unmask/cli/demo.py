@@ -1,4 +1,4 @@
-"""``unmask demo``: a tour of everything, as one page."""
+"""``unmask demo``: what Unmask does, as one page."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ import tyro
 from unmask.cli.arguments import DeviceOption, Model, TrainingData
 from unmask.cli.main import run_command
 
-HELP = """See what Unmask does: its commands at work on the built-in model and pictures, on one page.
+HELP = """See what Unmask does: its commands at work on the built-in model and images, on one page.
 
   unmask demo                                     the page is demo/index.html
   unmask demo runs/prior/best photos/ --out mine  the same with a model of your own
@@ -23,17 +23,17 @@ class Arguments:
     model: Model = "emoji"
     data: TrainingData = "emoji"
     out: Path = Path("demo")
-    """Folder for the page and all pictures; those of an earlier tour are replaced."""
+    """Folder for the page and all images; those of an earlier demo are replaced."""
     train: bool = True
     """End with the training of a tiny model, which takes a minute."""
     device: DeviceOption = "auto"
 
 
 def main(argv: list[str]) -> None:
-    """Take the tour."""
+    """Run the demo."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask demo", description=HELP)
-    from unmask.demo.guide import take_tour
-    from unmask.demo.story import Tour
+    from unmask.demo.run import run_demo
+    from unmask.demo.story import Demo
 
-    tour = Tour(arguments.model, arguments.data, arguments.out, run_command, arguments.device)
-    take_tour(tour, train=arguments.train)
+    demo = Demo(arguments.model, arguments.data, arguments.out, run_command, arguments.device)
+    run_demo(demo, train=arguments.train)

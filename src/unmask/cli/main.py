@@ -31,7 +31,7 @@ COMMANDS = {
     "evaluate": ("unmask.cli.evaluate", "how good samples are: FID, KID, precision, recall, diversity"),
     "neighbours": ("unmask.cli.neighbours", "the training pictures nearest to samples; are they copies?"),
     "weights": ("unmask.cli.weights", "third-party weights (Inception, VGG, Alex): list, fetch, verify"),
-    "demo": ("unmask.cli.demo", "a tour of everything, on the built-in data"),
+    "demo": ("unmask.cli.demo", "what Unmask does, on one page, with the built-in model"),
 }
 SHARED = ("train codec", "encode", "train prior", "sample")  # what several processes do together
 

@@ -1,1 +1,1 @@
-"""The tour: commands typed one after the other, and a page of what came of them."""
+"""The demo: commands typed one after the other, and a page of what came of them."""

@@ -1,270 +1,223 @@
-"""The stops of the tour. Each types its commands and returns its pictures with the ways to make them."""
+"""The chapters of the demo. Each types its commands and yields the figures to show.
 
-from collections.abc import Sequence
+Sampling settings are the model's own, save where a chapter is about one. Counts and steps are chosen so that
+the whole takes under three minutes on two cores.
+"""
 
-from PIL import Image, ImageDraw
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
-from unmask.demo.bits import bits_of_pictures
-from unmask.demo.story import STEPS, Chapter, Figure, Picture, Tour, keep, quoted
-from unmask.demo.training import train_tiny
+import torch
+from einops import rearrange
+from PIL import Image
 
-# Counts are chosen so that the whole tour takes under three minutes on two cores.
-COUNT = 9
-TEMPERATURES = (0.6, 0.9, 1.2)
-# A small model draws better with these than with the paper's chain, which is what commands do unless told.
-COSINE = ("--schedule", "cosine")
-REMASKED = ("--remask", 1)
-CAREFUL = ("--temperature", 0.8)
+from unmask.data.transforms import Pixels8, grid
+from unmask.demo.story import STEPS, Chapter, Demo, Figure, Make
+from unmask.rng import generator
+from unmask.training.runs import Run
 
-
-def reconstructions(tour: Tour) -> list[Figure]:
-    """Held-out pictures above what the codec keeps of them."""
-    sheet = tour.out / "reconstructions" / "held-out.png"
-    done = tour.unmask("reconstruct", tour.model, tour.data, "--count", 16, "--no-fid", "--out", sheet)
-    python = (
-        "originals = [Image.fromarray(pixels) for pixels in held_out.read(held_out.spread(16))]\n"
-        "copies = model.reconstruct(originals)"
-    )
-    alt = "Rows of held-out pictures, and below each row the same pictures after the codec"
-    return [Figure(pictures=[Picture(path=sheet, alt=alt)], commands=[done], python=python, telling=True)]
+TRAINING_STEPS, VALIDATIONS = 400, 8  # of each stage: a minute in all
+CHAPTERS: list[Chapter] = []
 
 
-def samples(tour: Tour) -> list[Figure]:
-    """The same seed in many steps, in some, in few."""
-    pictures, commands, lines = [], [], []
-    for steps in STEPS:
-        folder = tour.drawn_in(steps)
-        sheet = folder.with_suffix(".png")
-        words = ("--count", COUNT, "--steps", steps, *COSINE, *REMASKED, "--temperature", 0.9)
-        done = tour.unmask("sample", tour.model, *words, "--out", folder, "--grid", sheet)
-        alt = f"{COUNT} new pictures, drawn in {steps} steps"
-        caption = f"{steps} steps · {done.seconds / COUNT:.2g} s a picture"
-        pictures.append(Picture(path=sheet, alt=alt, caption=caption))
-        commands.append(done)
-        settings = f'steps={steps}, schedule="cosine", remask=1, temperature=0.9'
-        lines.append(f"pictures_{steps} = model.sample({COUNT}, {settings})")
-    return [Figure(pictures=pictures, commands=commands, python="\n".join(lines), columns=3)]
+def _chapter(title: str, *, columns: int = 1, telling: bool = False) -> Callable[[Make], Make]:
+    """Put a function among the chapters. Its docstring is the text on the page."""
+
+    def put(make: Make) -> Make:
+        CHAPTERS.append(Chapter(title, make, columns, telling))
+        return make
+
+    return put
 
 
-def remasking(tour: Tour) -> list[Figure]:
-    """The same seed with codes that stay as they were drawn, and with codes that are taken back."""
-    pictures, commands = [], []
-    for share, caption in ((0, "each code drawn once"), (1, "codes taken back and drawn again")):
-        folder = tour.out / "remasking" / f"{share}"
-        sheet = folder.with_suffix(".png")
-        words = ("--count", COUNT, "--steps", 64, "--remask", share, "--temperature", 0.9)
-        commands.append(tour.unmask("sample", tour.model, *words, "--out", folder, "--grid", sheet))
-        pictures.append(Picture(path=sheet, alt=f"{COUNT} new pictures, {caption}", caption=caption))
-    python = (
-        f"once, again = (model.sample({COUNT}, steps=64, remask=share, temperature=0.9) for share in (0, 1))"
-    )
-    return [Figure(pictures=pictures, commands=commands, python=python, columns=3)]
+@_chapter("There and back", telling=True)
+def reconstructions(demo: Demo) -> Iterator[Figure]:
+    """The codec turns an image into a small grid of codes, each one of a few hundred words for a patch,
+    and back. What it loses here, no sample can have. These are validation images, which it was not
+    trained on; below each row is what came back."""
+    sheet = demo.folder / "validation.png"
+    demo.unmask("reconstruct MODEL DATA --count 16 --no-fid --out OUT", OUT=sheet)
+    yield Figure(path=sheet, alt="Rows of images, and below each row the same images after the codec")
 
 
-def temperatures(tour: Tour) -> list[Figure]:
-    """The same seed from careful to bold."""
-    pictures, commands = [], []
-    for temperature in TEMPERATURES:
-        folder = tour.out / "temperature" / f"{temperature}"
-        sheet = folder.with_name(f"{temperature}.png")
-        words = ("--count", 4, "--steps", 64, *COSINE, *REMASKED, "--temperature", temperature)
-        commands.append(tour.unmask("sample", tour.model, *words, "--out", folder, "--grid", sheet))
-        alt = f"Four new pictures at temperature {temperature}"
-        pictures.append(Picture(path=sheet, alt=alt, caption=f"{temperature}"))
-    values = ", ".join(map(str, TEMPERATURES))
-    python = (
-        'settings = dict(steps=64, schedule="cosine", remask=1)\n'
-        f"strip = {{T: model.sample(4, **settings, temperature=T) for T in ({values})}}"
-    )
-    return [Figure(pictures=pictures, commands=commands, python=python, columns=3)]
+@_chapter("New images", columns=3)
+def samples(demo: Demo) -> Iterator[Figure]:
+    """The prior starts from a grid on which every code is masked, and reveals them in random order. In
+    few steps it has to reveal many codes at once, which then do not know of each other: faster, and less
+    coherent. The seed is the same in all three."""
+    captions = {f"--steps {steps}": f"{steps} steps · {{:.2g}} s an image" for steps in STEPS}
+    return _compared(demo, 9, captions)
 
 
-def animation(tour: Tour) -> list[Figure]:
-    """Codes becoming known, from none to all."""
-    folder = tour.out / "animation"
-    film, last = folder / "unmasking.gif", folder / "last.png"
-    words = ("--count", 4, "--steps", 32, *COSINE, *CAREFUL, "--seed", 1, "--out", folder / "pictures")
-    done = tour.unmask("sample", tour.model, *words, "--grid", last, "--gif", film)
-    python = (
-        "frames = []\n"
-        'model.sample(4, steps=32, schedule="cosine", temperature=0.8, seed=1,\n'
-        "             on_step=lambda codes: frames.append(model.preview(codes)))"
-    )
-    alt = "Four pictures appear patch by patch out of a grey square"
-    picture = Picture(path=film, alt=alt, zoom=3, still=last)
-    return [Figure(pictures=[picture], commands=[done], python=python)]
+@_chapter("Second thoughts", columns=3)
+def remasking(demo: Demo) -> Iterator[Figure]:
+    """A code that is drawn early is drawn with little to go by. With `--remask` some are taken back in
+    every step and drawn again, now that more is known. Both sheets have the same seed and as many steps."""
+    captions = {"--remask 0": "each code drawn once", "--remask 1": "codes taken back and drawn again"}
+    return _compared(demo, 9, captions)
 
 
-def inpainting(tour: Tour) -> list[Figure]:
-    """A part of a held-out picture, drawn anew in four ways."""
-    folder, number = tour.out / "inpainting", tour.number("grinning face")
-    original = Image.fromarray(tour.held_out.read([number])[0])
-    picture, mask = keep(original, folder / "picture.png"), keep(_mask(original.width), folder / "mask.png")
-    out = folder / "version.png"
-    words = (picture, "--mask", mask, "--count", 4, "--steps", 32, *CAREFUL, "--rank", "--out", out)
-    done = tour.unmask("inpaint", tour.model, *words)
-    name = tour.held_out.names[number]
-    shown = [
-        Picture(path=picture, alt=f"A held-out picture: {name}", caption=name),
-        Picture(path=mask, alt="The mask, white over a part of it", caption="mask"),
-        *(
-            Picture(
-                path=out.with_stem(f"version-{i}"), alt=f"Version {i} of the masked part", caption=f"{i}."
-            )
-            for i in range(1, 5)
-        ),
-    ]
-    python = (
-        f"picture = Image.fromarray(held_out.read([{number}])[0])\n"
-        f"mask = Image.open({quoted(mask)})\n"
-        "versions = model.inpaint(picture, mask, count=4, steps=32, temperature=0.8, rank=True)"
-    )
-    return [Figure(pictures=shown, commands=[done], python=python, columns=6)]
+@_chapter("Temperature", columns=3)
+def temperatures(demo: Demo) -> Iterator[Figure]:
+    """Below 1 the likelier codes are preferred: cleaner images and less variety. Above 1 it is the other
+    way round. The best value depends on the number of steps."""
+    return _compared(demo, 4, {f"--temperature {T}": f"temperature {T}" for T in (0.6, 0.9, 1.2)})
 
 
-def outpainting(tour: Tour) -> list[Figure]:
-    """The left half of a held-out picture, and four ways to go on."""
-    folder, number = tour.out / "outpainting", tour.number("koala")
-    original = Image.fromarray(tour.held_out.read([number])[0])
-    size, middle = original.width, original.width // 2
-    half, out = keep(original.crop((0, 0, middle, size)), folder / "half.png"), folder / "version.png"
-    words = (half, "--right", size - middle, "--count", 4, "--steps", 32, *CAREFUL, "--rank", "--out", out)
-    done = tour.unmask("extend", tour.model, *words)
-    name = tour.held_out.names[number]
-    shown = [
-        Picture(path=half, alt=f"The left half of a held-out picture: {name}", caption=f"half of: {name}"),
-        *(
-            Picture(path=out.with_stem(f"version-{i}"), alt=f"Version {i} of the whole", caption=f"{i}.")
-            for i in range(1, 5)
-        ),
-    ]
-    python = (
-        f"half = Image.fromarray(held_out.read([{number}])[0]).crop((0, 0, {middle}, {size}))\n"
-        f"versions = model.extend(half, right={size - middle}, count=4, steps=32, temperature=0.8, rank=True)"
-    )
-    return [Figure(pictures=shown, commands=[done], python=python, columns=5)]
+def _compared(demo: Demo, count: int, captions: Mapping[str, str]) -> Iterator[Figure]:
+    """Sheets of one seed, by option and value; a caption may say the seconds that an image took."""
+    for option, caption in captions.items():
+        folder = demo.folder / option.split()[1]
+        sheet = folder.with_name(f"{folder.name}.png")
+        line = f"sample MODEL --count {count} {option} --out OUT --grid GRID"
+        command = demo.unmask(line, OUT=folder, GRID=sheet)
+        caption = caption.format(command.seconds / count)
+        yield Figure(path=sheet, alt=f"{count} new images: {caption}", caption=caption)
 
 
-def canvas(tour: Tour) -> list[Figure]:
-    """A picture four times as wide as those of the training."""
-    size, stride = tour.pipeline.image_size, max(1, tour.pipeline.prior.grid[1] // 2)
-    out = tour.out / "canvas" / "wide.png"
-    words = ("--size", f"{4 * size}x{size}", "--steps", 48, "--stride", stride, "--out", out)
-    done = tour.unmask("canvas", tour.model, *words)
-    python = f"wide = model.canvas(({4 * size}, {size}), steps=48, stride={stride})"
-    alt = f"One new picture of {4 * size}×{size} pixels"
-    picture = Picture(path=out, alt=alt, caption=f"{4 * size}×{size} pixels", zoom=3)
-    return [Figure(pictures=[picture], commands=[done], python=python)]
+@_chapter("Unmasking, step by step")
+def animation(demo: Demo) -> Iterator[Figure]:
+    """What is grey is not known yet. There is no order from left to right: any code may come next, and
+    looks at all that are known by then."""
+    film, last = demo.folder / "unmasking.gif", demo.folder / "last.png"
+    line = "sample MODEL --count 4 --steps 32 --remask 0 --seed 1 --out OUT --grid GRID --gif GIF"
+    demo.unmask(line, OUT=demo.folder / "images", GRID=last, GIF=film)
+    yield Figure(path=film, alt="Four images appear patch by patch out of grey", zoom=3, still=last)
 
 
-def neighbours(tour: Tour) -> list[Figure]:
-    """The samples of the most steps beside the training pictures nearest to them."""
-    out = tour.out / "neighbours" / "nearest.png"
-    words = ("--pictures", tour.samples, "--by", "pixels", "--count", 8, "--out", out)
-    done = tour.unmask("neighbours", tour.model, tour.data, *words)
-    python = (
-        "from unmask.evaluation.neighbours import nearest_pictures\n\n"
-        f'training = model.open({quoted(tour.data)}, "train")\n'
-        f'nearest = nearest_pictures(pictures_{STEPS[0]}, training, count=8, by="pixels")'
-    )
-    alt = "Samples in the first column, and to the right of each the eight training pictures nearest to it"
+@_chapter("A part, drawn anew", columns=6)
+def inpainting(demo: Demo) -> Iterator[Figure]:
+    """What is in the box is forgotten and drawn again to fit the rest, in as many versions as you like.
+    With `--rank` the likeliest comes first. All other pixels stay as they are, bit for bit, but for a
+    narrow seam."""
+    name, pixels = _named(demo, "grinning face")
+    original, size = _keep(pixels, demo.folder / "original.png"), len(pixels)
+    box = (size // 8, 7 * size // 16, 3 * size // 4, 7 * size // 16)  # the mouth of a face
+    boxed = pixels.copy()
+    boxed[box[1] : box[1] + box[3], box[0] : box[0] + box[2]] = 128
+    yield Figure(path=original, alt=f"An image: {name}", caption=name)
+    yield Figure(path=_keep(boxed, demo.folder / "box.png"), alt="A part of it in grey", caption="the box")
+    line = "inpaint MODEL IMAGE --box BOX --steps 32 --count 4 --rank --out OUT"
+    yield from _versions(demo, line, IMAGE=original, BOX=",".join(map(str, box)))
+
+
+@_chapter("Beyond the edge", columns=5)
+def outpainting(demo: Demo) -> Iterator[Figure]:
+    """The same with what lies outside: half an image that the model has never seen, and ways to go on."""
+    name, pixels = _named(demo, "koala")
+    middle = len(pixels) // 2
+    half = _keep(pixels[:, :middle], demo.folder / "half.png")
+    yield Figure(path=half, alt=f"The left half of an image: {name}", caption=f"half of: {name}")
+    line = "extend MODEL IMAGE --right PIXELS --steps 32 --count 4 --rank --out OUT"
+    yield from _versions(demo, line, IMAGE=half, PIXELS=len(pixels) - middle)
+
+
+def _versions(demo: Demo, line: str, **values: object) -> Iterator[Figure]:
+    out = demo.folder / "version.png"
+    demo.unmask(line, OUT=out, **values)
+    for number in range(1, 5):
+        path = out.with_stem(f"version-{number}")
+        yield Figure(path=path, alt=f"Version {number}", caption=f"{number}.")
+
+
+@_chapter("A wide canvas")
+def canvas(demo: Demo) -> Iterator[Figure]:
+    """Larger than any image of the training. Windows of the trained size slide over the canvas, and what
+    a code could be is the mean of what all windows say that hold it. They agree where they overlap, and
+    have no plan for the whole."""
+    size, stride = demo.pipeline.image_size, max(1, demo.pipeline.prior.grid[1] // 2)
+    out, wide = demo.folder / "wide.png", f"{4 * size}x{size}"
+    demo.unmask(f"canvas MODEL --size {wide} --steps 48 --stride {stride} --out OUT", OUT=out)
+    yield Figure(path=out, alt="One wide new image", caption=f"{wide} pixels", zoom=3)
+
+
+@_chapter("How likely is it?", columns=2)
+def likelihood(demo: Demo) -> Iterator[Figure]:
+    """A prior can also be asked how many bits it needs for the codes of an image: few for what it
+    expects, many for what it finds strange. A mirrored image should cost as much as the original, since
+    it was trained on both; a broken one should cost more, and the more so the worse."""
+    folders: dict[str, Path] = {}
+    for number, pixels in enumerate(demo.validation.read(demo.validation.spread(6))):
+        for name, changed in broken(pixels, generator(0, "demo", number)).items():
+            folders[name] = demo.folder / name
+            _keep(changed, folders[name] / f"{number:06d}.png")
+    folders["sampled"] = demo.samples
+    for name, folder in folders.items():
+        command = demo.unmask("score MODEL FOLDER --split all --draws 8", FOLDER=folder)
+        (bits,) = re.findall(r"(\S+) ± \S+ bits per code", command.answer)
+        strip = demo.folder / f"{name}.png"
+        grid([Image.open(path) for path in sorted(folder.glob("*.png"))[:6]], 6).save(strip)
+        yield Figure(path=strip, alt=f"Images: {name}", caption=f"{name} · {bits} bits per code", zoom=1)
+
+
+def broken(pixels: Pixels8, rng: torch.Generator) -> dict[str, Pixels8]:
+    """An image, (H, W, 3), as it is and in ways that make it ever less likely."""
+    squares = rearrange(pixels, "(a h) (b w) C -> (a b) h w C", a=4, b=4)
+    order = torch.randperm(len(squares), generator=rng).numpy()
+    noise = torch.randint(256, pixels.shape, generator=rng, dtype=torch.uint8)
+    return {
+        "validation": pixels,
+        "mirrored": pixels[:, ::-1],
+        "upside-down": pixels[::-1],
+        "shuffled": rearrange(squares[order], "(a b) h w C -> (a h) (b w) C", a=4, b=4),
+        "noise": noise.numpy(),
+    }
+
+
+@_chapter("Are they copies?", telling=True)
+def neighbours(demo: Demo) -> Iterator[Figure]:
+    """Every sample of 128 steps beside the training images nearest to it, pixel by pixel (`--by lpips`
+    measures as eyes do, once `unmask weights get lpips-alex` has fetched a network). A model that copies
+    would be much nearer to the training images than validation images are."""
+    out = demo.folder / "nearest.png"
+    line = "neighbours MODEL DATA --pictures IMAGES --by pixels --count 8 --out OUT"
+    demo.unmask(line, IMAGES=demo.samples, OUT=out)
+    alt = "Samples in the first column, and right of each the eight training images nearest to it"
     caption = "left the samples; below each neighbour its distance, pixel by pixel, from 0 to 1"
-    picture = Picture(path=out, alt=alt, caption=caption, zoom=1)
-    return [Figure(pictures=[picture], commands=[done], python=python, telling=True)]
+    yield Figure(path=out, alt=alt, caption=caption, zoom=1)
 
 
-def _mask(size: int) -> Image.Image:
-    """White over what is a mouth in a face."""
-    mask = Image.new("RGB", (size, size), "black")
-    ImageDraw.Draw(mask).rectangle((size // 8, 7 * size // 16, 7 * size // 8 - 1, 7 * size // 8 - 1), "white")
-    return mask
+@_chapter("Learning, from nothing", columns=2)
+def training(demo: Demo) -> Iterator[Figure]:
+    """Both stages of a model so small that it learns something in a minute: images of 32×32 pixels, 8×8
+    codes of 64, a Transformer of two layers. It stays blurry. The commands for a real one are the same,
+    with another `--preset` and patience."""
+    codec, prior = demo.folder / "codec", demo.folder / "prior"
+    every = TRAINING_STEPS // VALIDATIONS
+    options = f"--preset tiny --loop.steps {TRAINING_STEPS} --loop.validate-every {every} --out OUT"
+    demo.unmask(f"train codec DATA {options}", OUT=codec)
+    first = _looks(codec, "reconstructions", "l1", "L1 error")
+    demo.unmask(f"train prior CODEC DATA {options}", CODEC=codec / "best", OUT=prior)
+    second = _looks(prior, "samples", "bits", "bits per code")
+    for pair in zip(first, second, strict=True):
+        yield from pair
 
 
-CHAPTERS: Sequence[Chapter] = (
-    Chapter(
-        title="There and back",
-        folder="reconstructions",
-        text="The codec turns a picture into a small grid of codes, each one of a few hundred words for a "
-        "patch, and back. What it loses here, no sample can have. These pictures were held out of the "
-        "training; below each row is what came back.",
-        make=reconstructions,
-    ),
-    Chapter(
-        title="New pictures",
-        folder="samples",
-        text="The prior starts from a grid on which every code is masked, and reveals them in random order. "
-        "In few steps it has to reveal many codes at once, which then do not know of each other: faster, and "
-        "less coherent. The schedule `cosine` reveals few at first, when little is known. The seed is the "
-        "same in all three, so the same pictures set out.",
-        make=samples,
-    ),
-    Chapter(
-        title="Second thoughts",
-        folder="remasking",
-        text="A code that is drawn early is drawn with little to go by. With `--remask` some are taken back "
-        "in every step and drawn again, now that more is known. Both sheets have the same seed and as many "
-        "steps.",
-        make=remasking,
-    ),
-    Chapter(
-        title="Temperature",
-        folder="temperature",
-        text="Below 1 the likelier codes are preferred: cleaner pictures and less variety. Above 1 it is the "
-        "other way round. The best value depends on the number of steps.",
-        make=temperatures,
-    ),
-    Chapter(
-        title="Unmasking, step by step",
-        folder="animation",
-        text="What is grey is not known yet. There is no order from left to right: any code may come next, "
-        "and looks at all that are known by then.",
-        make=animation,
-    ),
-    Chapter(
-        title="A part, drawn anew",
-        folder="inpainting",
-        text="What is white in the mask is forgotten and drawn again to fit the rest, in as many versions as "
-        "you like. With `--rank` the likeliest comes first. All other pixels stay as they are, bit for bit, "
-        "but for a narrow seam.",
-        make=inpainting,
-    ),
-    Chapter(
-        title="Beyond the edge",
-        folder="outpainting",
-        text="The same with what lies outside: half a picture that the model has never seen, and some ways "
-        "to go on.",
-        make=outpainting,
-    ),
-    Chapter(
-        title="A wide canvas",
-        folder="canvas",
-        text="Larger than any picture of the training. Windows of the trained size slide over the canvas, "
-        "and what a code could be is the mean of what all windows say that hold it. They agree on what they "
-        "share, and have no plan for the whole.",
-        make=canvas,
-    ),
-    Chapter(
-        title="What surprises it",
-        folder="bits",
-        text="A prior can also be asked how many bits it needs for the codes of a picture: few for what it "
-        "expects, many for what it finds strange. A mirrored picture should cost as much as the original, "
-        "since it was trained on both; what was broken should cost more, and the more so the worse.",
-        make=bits_of_pictures,
-    ),
-    Chapter(
-        title="Are they copies?",
-        folder="neighbours",
-        text=f"Every sample of {STEPS[0]} steps beside the training pictures nearest to it, pixel by pixel "
-        "(`--by lpips` measures as eyes do, once `unmask weights get lpips-alex` has fetched a network). A "
-        "model that copies would be much nearer to the training pictures than held-out ones are.",
-        make=neighbours,
-    ),
-    Chapter(
-        title="Learning, from nothing",
-        folder="training",
-        text="Both stages of a model so small that it learns something in a minute: pictures of 32×32 "
-        "pixels, 8×8 codes of 64, a Transformer of two layers. It stays blurry. The commands for a real one "
-        "are the same, with another `--preset` and patience.",
-        make=train_tiny,
-    ),
-)
+def _looks(folder: Path, name: str, metric: str, meaning: str) -> list[Figure]:
+    """What a run drew early, half-way and at the end, with its validation metric."""
+    run = Run.open(folder)
+    if run.last_step() != TRAINING_STEPS:  # a training that was stopped ends the demo too
+        raise KeyboardInterrupt
+    values = {line["step"]: line[metric] for line in run.read_log() if line["kind"] == "validation"}
+    figures = []
+    for part in (1, VALIDATIONS // 2, VALIDATIONS):
+        step = TRAINING_STEPS * part // VALIDATIONS
+        caption = f"step {step} · {meaning} {values[step]:.3g}"
+        path = folder / "samples" / f"{name}-{step:08d}.png"
+        figures.append(Figure(path=path, alt=f"{name.capitalize()}, {caption}", caption=caption))
+    return figures
+
+
+def _named(demo: Demo, wish: str) -> tuple[str, Pixels8]:
+    """The validation image of that name, or the first one: its name and pixels."""
+    names = demo.validation.names
+    number = names.index(wish) if wish in names else 0
+    return names[number], demo.validation.read([number])[0]
+
+
+def _keep(pixels: Pixels8, path: Path) -> Path:
+    """Write pixels to a PNG file of the demo."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(pixels).save(path)
+    return path

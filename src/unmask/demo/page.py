@@ -1,48 +1,45 @@
-"""A tour as one page that needs nothing else: pictures, style and script are inside."""
+"""A demo as one page that needs nothing else: images, style and script are inside."""
 
 import base64
+import json
 import os
 import platform
 import re
-from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import NamedTuple
 
 import torch
 from PIL import Image
 from torch import nn
 
 from unmask import __version__
-from unmask.demo.story import Chapter, Figure, Picture, Tour
-
-FILES = Path(__file__).with_name("static")
-TYPES = {".png": "image/png", ".gif": "image/gif"}
+from unmask.demo.story import Demo, Figure, Told
 
 
-class Told(NamedTuple):
-    """A chapter, what it showed, and how long it took."""
-
-    chapter: Chapter
-    figures: list[Figure]
-    seconds: float
-
-
-def page(tour: Tour, told: Sequence[Told]) -> str:
-    """The whole page as HTML."""
-    template = Template(_file("page.html"))
-    samples = sorted(tour.samples.glob("*.png"))
-    return template.substitute(
-        style=_file("page.css"),
-        script=_file("page.js"),
-        facts=_facts(tour),
-        contents="\n".join(_entry(number, part) for number, part in enumerate(told, start=1)),
-        total=duration(sum(part.seconds for part in told)),
-        preamble=_code(tour.python),
-        hero="\n".join(f'<img src="{inline(path)}" alt="">' for path in samples),
-        chapters="\n".join(_section(number, part) for number, part in enumerate(told, start=1)),
-        machine=escape(_machine(tour)),
+def page(demo: Demo) -> str:
+    """The whole page as HTML, as far as the demo has come."""
+    paths = (Path(__file__).with_name("static") / f"page.{kind}" for kind in ("html", "css", "js"))
+    html, style, script = (path.read_text(encoding="utf-8") for path in paths)
+    model, numbered = demo.pipeline, list(enumerate(demo.told, start=1))
+    return Template(html).substitute(
+        style=style,
+        script=script,
+        total=duration(demo.seconds),
+        hero="\n".join(f'<img src="{inline(path)}" alt="">' for path in sorted(demo.samples.glob("*.png"))),
+        contents="\n".join(_entry(number, told) for number, told in numbered),
+        chapters="\n".join(section(number, told) for number, told in numbered),
+        size=model.image_size,
+        grid="×".join(map(str, model.prior.grid)),
+        kinds=model.prior.mask_id,
+        codec=_size(model.codec),
+        prior=_size(model.prior),
+        name=escape(demo.model),
+        quoted=escape(json.dumps(demo.model, ensure_ascii=False)),
+        machine=escape(
+            f"Unmask {__version__}, torch {torch.__version__}, Python {platform.python_version()}; "
+            f"{os.cpu_count()} CPU cores, computed on {model.device.type}"
+        ),
     )
 
 
@@ -55,102 +52,54 @@ def duration(seconds: float) -> str:
 
 
 def inline(path: Path) -> str:
-    """A picture file as an address that holds it."""
-    return f"data:{TYPES[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode()}"
+    """An image file as an address that holds it."""
+    return f"data:image/{path.suffix[1:]};base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
-def _file(name: str) -> str:
-    return (FILES / name).read_text(encoding="utf-8")
+def section(number: int, told: Told) -> str:
+    """A chapter as HTML: words, figures, commands, and what these answered."""
+    chapter = told.chapter
+    text = re.sub("`(.+?)`", r"<code>\1</code>", escape(chapter.text))
+    figures = "\n".join(map(_figure, told.figures))
+    commands = "\n".join(
+        f'<pre class="shell"><code>{escape(command.line)}</code></pre>' for command in told.commands
+    )
+    answers = escape("\n".join(command.answer for command in told.commands))
+    return f"""<section id="{chapter.folder}" aria-labelledby="{chapter.folder}-title">
+<header><span class="number">{number}</span>
+<h2 id="{chapter.folder}-title">{escape(chapter.title)}</h2>
+<time>{duration(told.seconds)}</time></header>
+<p class="text">{text}</p>
+<div class="figure">
+<div class="pictures" style="--columns: {chapter.columns}">
+{figures}
+</div>
+<div class="ways">
+{commands}
+<details{" open" * chapter.telling}><summary>Answers</summary><pre><samp>{answers}</samp></pre></details>
+</div>
+</div>
+</section>"""
 
 
-def _facts(tour: Tour) -> str:
-    model = tour.pipeline
-    h, w = model.prior.grid
-    facts = {
-        "model": tour.model,
-        "pictures": f"{model.image_size}×{model.image_size} pixels",
-        "codes": f"{h}×{w}, of {model.prior.mask_id} kinds",
-        "codec": _size(model.codec),
-        "prior": _size(model.prior),
-    }
-    return "\n".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.items()
+def _figure(figure: Figure) -> str:
+    with Image.open(figure.path) as image:
+        width, height = (edge * figure.zoom for edge in image.size)
+    shown = f'<img src="{inline(figure.path)}" width="{width}" height="{height}" alt="{escape(figure.alt)}">'
+    if figure.still:
+        calm = f'<source media="(prefers-reduced-motion: reduce)" srcset="{inline(figure.still)}">'
+        shown = f"<picture>{calm}{shown}</picture>"
+    caption = f"<figcaption>{escape(figure.caption)}</figcaption>" if figure.caption else ""
+    return f"<figure>{shown}{caption}</figure>"
+
+
+def _entry(number: int, told: Told) -> str:
+    title, time = escape(told.chapter.title), duration(told.seconds)
+    return (
+        f'<li><a href="#{told.chapter.folder}"><span class="number">{number}</span> <span>{title}</span> '
+        f"<time>{time}</time></a></li>"
     )
 
 
 def _size(network: nn.Module) -> str:
     return f"{sum(weight.numel() for weight in network.parameters()) / 1e6:.2g}M weights"
-
-
-def _machine(tour: Tour) -> str:
-    return (
-        f"Unmask {__version__}, torch {torch.__version__}, Python {platform.python_version()}; "
-        f"{os.cpu_count()} CPU cores, computed on {tour.pipeline.device.type}"
-    )
-
-
-def _entry(number: int, part: Told) -> str:
-    title, folder = escape(part.chapter.title), part.chapter.folder
-    return (
-        f'<li><a href="#{folder}"><span class="number">{number}</span> <span>{title}</span> '
-        f"<time>{duration(part.seconds)}</time></a></li>"
-    )
-
-
-def _section(number: int, part: Told) -> str:
-    chapter, figures, seconds = part
-    parts = [
-        f'<section id="{chapter.folder}" aria-labelledby="{chapter.folder}-title">',
-        f'<header><span class="number">{number}</span>',
-        f'<h2 id="{chapter.folder}-title">{escape(chapter.title)}</h2>',
-        f"<time>{duration(seconds)}</time></header>",
-        f'<p class="text">{prose(chapter.text)}</p>',
-        *map(block, figures),
-        "</section>",
-    ]
-    return "\n".join(parts)
-
-
-def prose(text: str) -> str:
-    """Text with what stands between backticks as code."""
-    return re.sub("`(.+?)`", r"<code>\1</code>", escape(text))
-
-
-def block(figure: Figure) -> str:
-    """A figure as HTML: pictures, below them commands, below them Python."""
-    shown = "\n".join(map(_picture, figure.pictures))
-    commands = "\n".join(f'<pre class="shell">{_code(typed.line)}</pre>' for typed in figure.commands)
-    return (
-        f'<div class="figure">\n<div class="pictures" style="--columns: {figure.columns}">\n{shown}\n</div>\n'
-        f'<div class="ways">\n{commands}\n{_answers(figure)}\n</div>\n'
-        f'<div class="ways">\n<pre class="python">{_code(figure.python)}</pre>\n</div>\n</div>'
-    )
-
-
-def _answers(figure: Figure) -> str:
-    said = "".join(typed.said for typed in figure.commands).rstrip()
-    if not said:
-        return ""
-    state, word = " open" if figure.telling else "", "Answer" if len(figure.commands) == 1 else "Answers"
-    return f"<details{state}><summary>{word}</summary><pre><samp>{escape(said)}</samp></pre></details>"
-
-
-def _code(text: str) -> str:
-    return f"<code>{escape(text)}</code>"
-
-
-def _picture(picture: Picture) -> str:
-    caption = f"<figcaption>{escape(picture.caption)}</figcaption>" if picture.caption else ""
-    if picture.path.suffix == ".svg":
-        chart = picture.path.read_text(encoding="utf-8")
-        shown = chart.replace("<svg ", f'<svg role="img" aria-label="{escape(picture.alt)}" ', 1)
-        return f'<figure class="chart">{shown}{caption}</figure>'
-    with Image.open(picture.path) as image:
-        width, height = (edge * picture.zoom for edge in image.size)
-    shown = (
-        f'<img src="{inline(picture.path)}" width="{width}" height="{height}" alt="{escape(picture.alt)}">'
-    )
-    if picture.still:
-        calm = f'<source media="(prefers-reduced-motion: reduce)" srcset="{inline(picture.still)}">'
-        shown = f"<picture>{calm}{shown}</picture>"
-    return f"<figure>{shown}{caption}</figure>"

@@ -1,10 +1,12 @@
 """Words and numbers of the page."""
 
+from pathlib import Path
+
 import pytest
 from PIL import Image
 
-from unmask.demo.page import block, duration, inline, prose
-from unmask.demo.story import Figure, Picture, Typed
+from unmask.demo.page import duration, inline, section
+from unmask.demo.story import Chapter, Command, Figure, Told
 
 
 @pytest.mark.parametrize(
@@ -22,41 +24,43 @@ def test_times_are_said_as_people_say_them(seconds, said):
     assert duration(seconds) == said
 
 
-def test_backticks_are_code_and_the_rest_is_text():
-    assert prose("a < b with `--rank`") == "a &lt; b with <code>--rank</code>"
+def likelihood(demo):
+    """How likely, if a < b, with `--rank`."""
 
 
 @pytest.fixture
-def picture(tmp_path):
+def still(tmp_path):
     Image.new("RGB", (6, 4), "red").save(tmp_path / "a.png")
-    return Picture(path=tmp_path / "a.png", alt='a "red" one', caption="<red>", zoom=3)
+    return Path(tmp_path / "a.png")
 
 
-def test_a_picture_is_inside_the_page_enlarged_and_described(picture):
-    html = block(Figure(pictures=[picture], commands=[], python="1 < 2"))
-    assert f'src="{inline(picture.path)}" width="18" height="12" alt="a &quot;red&quot; one"' in html
-    assert "<figcaption>&lt;red&gt;</figcaption>" in html
-    assert "<code>1 &lt; 2</code>" in html
+def told(*figures, telling=False):
+    command = Command("unmask score 'my model'", "at most 3 bits & more", 1.0)
+    return Told(Chapter("Bits & bytes", likelihood, 2, telling), [command], list(figures))
 
 
-def test_who_wants_no_motion_gets_a_still(picture, tmp_path):
-    Image.new("RGB", (6, 4)).save(tmp_path / "film.gif")
-    film = Picture(path=tmp_path / "film.gif", alt="film", still=picture.path)
-    html = block(Figure(pictures=[film], commands=[], python=""))
-    still = f'<source media="(prefers-reduced-motion: reduce)" srcset="{inline(picture.path)}">'
-    assert f'<picture>{still}<img src="data:image/gif;' in html
-
-
-def test_a_chart_takes_the_colours_of_the_page(tmp_path):
-    (tmp_path / "a.svg").write_text('<svg viewBox="0 0 1 1"><path/></svg>')
-    html = block(Figure(pictures=[Picture(path=tmp_path / "a.svg", alt="falls")], commands=[], python=""))
-    assert '<svg role="img" aria-label="falls" viewBox="0 0 1 1"><path/></svg>' in html
+def test_a_chapter_has_words_commands_and_answers():
+    html = section(3, told())
+    assert '<section id="likelihood"' in html
+    assert "Bits &amp; bytes" in html
+    assert "How likely, if a &lt; b, with <code>--rank</code>." in html
+    assert '<pre class="shell"><code>unmask score &#x27;my model&#x27;</code></pre>' in html
+    assert "<samp>at most 3 bits &amp; more</samp>" in html
 
 
 @pytest.mark.parametrize("telling", [True, False])
 def test_answers_are_open_where_they_tell_something(telling):
-    typed = Typed("unmask score", "at most 3 bits & more\n", 1.0)
-    html = block(Figure(pictures=[], commands=[typed], python="", telling=telling))
-    assert '<pre class="shell"><code>unmask score</code></pre>' in html
-    assert ("<details open>" in html) == telling
-    assert "<samp>at most 3 bits &amp; more</samp>" in html
+    assert ("<details open>" in section(1, told(telling=telling))) == telling
+
+
+def test_an_image_is_inside_the_page_enlarged_and_described(still):
+    html = section(1, told(Figure(path=still, alt='a "red" one', caption="<red>", zoom=3)))
+    assert f'src="{inline(still)}" width="18" height="12" alt="a &quot;red&quot; one"' in html
+    assert "<figcaption>&lt;red&gt;</figcaption>" in html
+
+
+def test_who_wants_no_motion_gets_a_still(still, tmp_path):
+    Image.new("RGB", (6, 4)).save(tmp_path / "film.gif")
+    html = section(1, told(Figure(path=tmp_path / "film.gif", alt="film", still=still)))
+    source = f'<source media="(prefers-reduced-motion: reduce)" srcset="{inline(still)}">'
+    assert f'<picture>{source}<img src="data:image/gif;' in html

@@ -1,0 +1,42 @@
+"""Running a demo: chapter after chapter into a folder, and the page, which grows with them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from unmask.demo.chapters import CHAPTERS
+from unmask.demo.page import duration, page
+from unmask.demo.story import Chapter, Demo
+from unmask.errors import DataError
+from unmask.storage.files import remove_folder, write_bytes
+
+PAGE = "index.html"
+MARK = "<title>Unmask"
+"""What tells the page of a demo from other pages."""
+
+
+def run_demo(demo: Demo, *, train: bool = True) -> Path:
+    """Type the commands of every chapter and write what came of them; return the page."""
+    demo.check()
+    chapters, target = CHAPTERS if train else CHAPTERS[:-1], demo.out / PAGE
+    make_room(demo.out, CHAPTERS)
+    for number, chapter in enumerate(chapters, start=1):
+        write_bytes(target, page(demo).encode())  # also before the first: it marks the folder as a demo's
+        demo.say(f"\n{number}/{len(chapters)}  {chapter.title}", "bold")
+        demo.tell(chapter)
+    write_bytes(target, page(demo).encode())
+    demo.say(f"\nthe page of all this, {duration(demo.seconds)}: {target}", "bold")
+    return target
+
+
+def make_room(out: Path, chapters: Sequence[Chapter]) -> None:
+    """Make the folder, or take from it what an earlier demo left there."""
+    page = out / PAGE
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if any(out.iterdir()) and not (page.exists() and MARK in page.read_text("utf-8")):
+            raise DataError(f"{out} holds something else than a demo", hint="name another:  --out FOLDER")
+        for chapter in chapters:
+            if (out / chapter.folder).exists():
+                remove_folder(out / chapter.folder)
+    except OSError as error:
+        raise DataError(f"{out} cannot hold a demo: {error.strerror}") from error
