@@ -6,10 +6,13 @@ OUT    ?= demo
 # Works for root on Debian and its kin, and fails elsewhere.
 CHROMIUM := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium >/dev/null
 
-.PHONY: demo test check bench clean
+.PHONY: demo quick test check bench clean
 
 demo: $(VENV)/.ready            ## look at what Unmask does, on the built-in data
 	$(BIN)/unmask demo --out $(OUT)
+
+quick: $(VENV)/.ready-test      ## the tests to run while working, under two minutes
+	$(BIN)/python -m pytest -n 2 -m "not slow"
 
 test: $(VENV)/.ready-test       ## every test
 	$(BIN)/python -m pytest -n 2

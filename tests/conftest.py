@@ -1,11 +1,12 @@
-"""What every test has: one thread a worker, a generator of its own, no clock in property tests;
-and for those that ask, what others published."""
+"""What every test has: one thread a worker, a generator of its own, no clock in property tests; what is slow
+by its folder; and for those that ask, what others published."""
 
 import importlib
 import subprocess
 import sys
 from collections.abc import Callable
 from importlib.resources import files
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -20,6 +21,13 @@ from unmask.third_party import weights
 torch.set_num_threads(1)  # two xdist workers on two cores would otherwise fight
 settings.register_profile("unmask", deadline=None, derandomize=True, database=None)
 settings.load_profile("unmask")
+SLOW = ("journeys", "browser")  # whole folders; elsewhere a module or a test is marked
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.relative_to(Path(__file__).parent).parts[0] in SLOW:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

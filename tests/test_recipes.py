@@ -22,6 +22,8 @@ from unmask.presets import codec_preset, prior_preset
 from unmask.prior.config import PriorConfig
 from unmask.training.config import DiffusionConfig
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 RECIPES = ROOT / "recipes"
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *RECIPES.glob("*.md")]

@@ -14,10 +14,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 
 from unmask.storage.bundles import Bundle, Part
 from unmask.training.runs import Run
+
+pytestmark = pytest.mark.slow
 
 KILLS = 50
 LONGEST_LIFE_ROUNDS = 2.5  # of saving everything once, so that kills fall anywhere in a round

@@ -12,6 +12,8 @@ from unmask.training.config import DiffusionConfig, EngineConfig, LoopConfig, Op
 from unmask.training.engine import Engine
 from unmask.training.prior_task import PriorTask
 
+pytestmark = pytest.mark.slow
+
 K, N, STAY = 5, 9, 0.8
 CHANGE = (1 - STAY) / (K - 1)
 STEP_BITS = -STAY * math.log2(STAY) - (K - 1) * CHANGE * math.log2(CHANGE)

@@ -45,6 +45,7 @@ def demo(tmp_path, monkeypatch, pixels):
     return Demo("no model", str(tmp_path / "blots.npy"), tmp_path / "demo", run_command)
 
 
+@pytest.mark.slow
 def test_both_stages_are_trained_and_shown_side_by_side(demo):
     demo.tell(CHAPTERS[-1])
     figures = demo.told[0].figures
@@ -56,6 +57,7 @@ def test_both_stages_are_trained_and_shown_side_by_side(demo):
     assert figures[-1].caption == f"step 8 · bits per code {last:.3g}"
 
 
+@pytest.mark.slow
 def test_a_training_that_is_stopped_ends_the_demo(demo, monkeypatch):
     monkeypatch.setattr(Run, "last_step", lambda run: 3)
     with pytest.raises(KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""The authors' files, in the layout that SPEC and their paper's appendix give, become models of ours."""
+"""The authors' files, in the layout of their release and their paper's appendix, become models of ours."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from unmask.importers.official import import_official
 from unmask.models import codec_from, prior_from
 
 WIDTH, E, K = 32, 16, 24
-# Each block with the widths of what goes in and out, in units of the first: SPEC, section 7.
+# Each block with the widths of what goes in and out, in units of the first, in the order of their release.
 ENCODER = (
     "conv 3>1, res 1>1, res 1>1, down 1, res 1>1, res 1>1, down 1, res 1>2, res 2>2, down 2, res 2>2, "
     "res 2>2, down 2, res 2>4, attn 4, res 4>4, attn 4, res 4>4, attn 4, res 4>4, norm 4, conv 4>E"

@@ -19,6 +19,8 @@ from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
 
+pytestmark = pytest.mark.slow
+
 K, GRID, N = 12, (4, 4), 16
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+import unmask.studio.jobs
 from unmask.errors import DataError
 from unmask.studio.jobs import BusyError, Job, Jobs, Outcome
 from unmask.studio.limits import JobLimits
@@ -201,31 +202,44 @@ def test_previews_are_made_only_while_somebody_watches(jobs):
     gate.opened.set()
 
 
-def test_previews_take_no_more_than_their_share(jobs):
-    jobs.limits = replace(LIMITS, preview_share=0.1)
-    spent, gate = [], Gate()
+class Clock:
+    """Time that passes only when somebody says so."""
+
+    def __init__(self):
+        self.now = time.monotonic()
+
+    def monotonic(self):
+        return self.now
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_previews_take_no_more_than_their_share(jobs, monkeypatch, share):
+    clock, watched, spent = Clock(), threading.Event(), 0
+    monkeypatch.setattr(unmask.studio.jobs, "time", clock)
+    jobs.limits = replace(LIMITS, preview_share=share)
 
     def show():
-        begin = time.monotonic()
-        time.sleep(0.01)
-        spent.append(time.monotonic() - begin)
+        nonlocal spent
+        clock.now += 1
+        spent += 1
         return [b"preview"]
 
     def task(report):
-        while not gate.opened.wait(0.001):
+        watched.wait()
+        for _ in range(200):
+            clock.now += 0.25
             report(0.5, show)
         return NOTHING
 
     async def look():
         with jobs.watching(job):
-            while len(spent) < 4:
-                await asyncio.sleep(0.01)
+            watched.set()
+            while not job.finished:
+                await asyncio.sleep(0.001)
 
     job = put(jobs, task)
     asyncio.run(look())
-    gate.opened.set()
-    wait(lambda: job.finished)
-    assert sum(spent[:-1]) < 0.1 * job.seconds
+    assert share * job.seconds - 1 <= spent <= share * job.seconds + 1  # 1: the first comes at once
 
 
 def test_a_watcher_that_sleeps_holds_up_nobody_and_sees_the_end(jobs):

@@ -13,6 +13,8 @@ from schemathesis.specs.openapi.checks import response_schema_conformance, statu
 from unmask.studio.limits import JobLimits
 from unmask.studio.server import create_app
 
+pytestmark = pytest.mark.slow
+
 PATHS = ["sample", "canvas", "inpaint", "extend", "reconstruct", "score"]
 FEW = settings(max_examples=30, suppress_health_check=list(HealthCheck))
 json_values = st.recursive(

@@ -4,9 +4,10 @@ import socket
 
 import pytest
 
+from tests.untrained import untrained
 from unmask.cli import studio
 from unmask.cli.main import main
-from unmask.studio.tasks import warm_up
+from unmask.storage import bundles as bundle
 
 
 def refusal(capsys, *words):
@@ -48,10 +49,8 @@ def test_a_model_that_is_not_there_is_refused(capsys, tmp_path):
     assert "there is nothing at" in refusal(capsys, str(tmp_path / "model"), "--port", "0")
 
 
-def test_a_codec_alone_is_refused(capsys, tmp_path, folder):
-    from unmask.storage import bundles as bundle
-
-    bundle.save(bundle.Bundle(bundle.load(folder).codec, about={"image_size": 16}), tmp_path / "codec")
+def test_a_codec_alone_is_refused(capsys, tmp_path):
+    bundle.save(bundle.Bundle(untrained().codec, about={"image_size": 16}), tmp_path / "codec")
     assert "has no prior" in refusal(capsys, str(tmp_path / "codec"), "--port", "0")
 
 
@@ -65,8 +64,3 @@ def test_a_codec_alone_is_refused(capsys, tmp_path, folder):
 )
 def test_the_address_can_be_opened_as_it_is_shown(host, token, address):
     assert studio.address(host, 80, token) == address
-
-
-def test_warming_up_goes_for_both_kinds_of_priors(model, twin):
-    warm_up(model)
-    warm_up(twin)
