@@ -21,6 +21,7 @@ from unmask.diffusion.autoregressive import autoregress
 from unmask.diffusion.canvas import Canvas
 from unmask.diffusion.fill import fill
 from unmask.diffusion.schedule import even_plan
+from unmask.diffusion.settings import Settings
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
@@ -49,7 +50,7 @@ def chain(prior: Transformer, count: int, repeats: int) -> None:
     codes = torch.where(due, K, torch.randint(K, plan.shape, generator=generator(1)))
     contestants = {
         "literal": lambda: literal_chain(prior, codes, plan),
-        "unmask": lambda: fill(prior, codes, plan, seed=0, batch=count),
+        "unmask": lambda: fill(prior, codes, plan, Settings(), seed=0, batch=count),
     }
     timings = interleave(contestants, repeats)
     config = PAPER | {"pictures": count, "steps_measured": SLICE}
@@ -69,11 +70,11 @@ def wide(prior: Transformer) -> None:
     order = torch.cat([order[~torch.isin(order, due)], due])
     plan = (order.argsort() + 1)[None]
     codes = torch.where(plan > N - measured, K, torch.randint(K, (1, N), generator=generator(3)))
-    exact, one_window = Canvas(prior, GRID, WIDE), Canvas(prior, GRID, WIDE, windows=1)
+    exact, one_window = (Canvas(prior, GRID, WIDE, Settings(windows=count)) for count in (None, 1))
     contestants = {
         "literal": lambda: literal_canvas(prior, codes, plan, measured),
-        "exact": lambda: fill(exact, codes, plan, seed=0),
-        "one random window": lambda: fill(one_window, codes, plan, seed=0),
+        "exact": lambda: fill(exact, codes, plan, Settings(), seed=0),
+        "one random window": lambda: fill(one_window, codes, plan, Settings(), seed=0),
     }
     timings = interleave(contestants, repeats=3)
     config = {"prior": "paper, 77M", "codes": list(WIDE), "steps": N, "steps_measured": measured}
@@ -108,8 +109,8 @@ def other_models(prior: Transformer, twin: Transformer) -> None:
     contestants = {
         "ddpm": partial(denoise, church_ddpm(), torch.randn(1, 3, 256, 256, generator=generator(6)), steps=2),
         "twin": lambda: autoregress(twin, range(1), seed=0),
-        f"{SLICE} steps": lambda: fill(prior, torch.full((1, 256), K), short, seed=0),
-        f"{SLICE} steps of {STEPS}": lambda: fill(prior, due, long, seed=0),
+        f"{SLICE} steps": lambda: fill(prior, torch.full((1, 256), K), short, Settings(), seed=0),
+        f"{SLICE} steps of {STEPS}": lambda: fill(prior, due, long, Settings(), seed=0),
         "decode": lambda: decode(codec, codes),
     }
     timings = interleave(contestants, repeats=3)

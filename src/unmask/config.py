@@ -8,8 +8,10 @@ import dataclasses
 import difflib
 import json
 import math
+import types
 import typing
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -98,19 +100,23 @@ def merge(default: T, changes: Mapping[str, Any], path: str = "") -> T:
         if dataclasses.is_dataclass(old) and isinstance(value, Mapping):
             values[key] = merge(old, value, path=f"{name}.")
         else:
-            values[key] = _fit(value, hints[key], name)
+            values[key] = fit(value, hints[key], name)
     return dataclasses.replace(default, **values)  # type: ignore[type-var]
 
 
-def _fit(value: Any, hint: Any, name: str) -> Any:
+def fit(value: Any, hint: Any, name: str) -> Any:
     """``value`` as the type that ``hint`` names, where that loses nothing."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is types.UnionType:
+        for kind in inner:
+            with suppress(ConfigError):
+                return fit(value, kind, name)
     if origin is typing.Literal and value in inner:
         return value
     if origin is tuple and isinstance(value, list | tuple):
         kinds = [inner[0]] * len(value) if inner[-1] is Ellipsis else list(inner)
         if len(kinds) == len(value):
-            return tuple(_fit(one, kind, name) for one, kind in zip(value, kinds, strict=True))
+            return tuple(fit(one, kind, name) for one, kind in zip(value, kinds, strict=True))
     if hint is float and isinstance(value, int | float | str) and not isinstance(value, bool):
         try:
             return float(value)  # YAML reads 1e-4 as text, and JSON has no infinity

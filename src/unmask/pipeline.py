@@ -1,16 +1,16 @@
 """The public face: a model, from Python. Pictures go in as PIL images or files and come out as PIL images.
 
 >>> import unmask
->>> model = unmask.load("emoji")  # a built-in name, a folder such as runs/prior/best, or user/name on the hub
+>>> model = unmask.load("emoji")  # a built-in name, a folder such as runs/prior, or user/name on the hub
 >>> model
 <Pipeline: 64×64 pictures, 16×16 of 512 codes, absorbing prior, on ...>
->>> new = model.sample(2, steps=4, seed=0)
+>>> new = model.sample(2, steps=4, seed=0)  # other settings are those that the model recommends
 >>> new[0].size
 (64, 64)
 >>> same = model.reconstruct(new)  # through the codec and back
 >>> model.canvas((96, 64), steps=4).size  # larger than the pictures of the training
 (96, 64)
->>> ways = model.inpaint(new[0], (16, 16, 32, 24), count=3, steps=2)  # a box drawn anew in three ways
+>>> ways = model.inpaint(new[0], (16, 16, 32, 24), count=3, steps=2)  # a box drawn again in three ways
 >>> model.extend(new[0], right=16, count=1, steps=2)[0].size  # what could lie beyond the edge
 (80, 64)
 >>> scores = model.score(new)  # scores.mean in bits per code; scores.bits picture by picture
@@ -20,8 +20,10 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,21 +31,33 @@ from einops import rearrange
 from PIL import Image
 from torch import Tensor
 
+from unmask.codec.preview import decode_partly
+from unmask.codec.tiles import TILE, encode_tiles
+from unmask.config import merge
+from unmask.data.config import ImagesConfig
+from unmask.data.patches import Box
 from unmask.data.pictures import Picture, open_picture
 from unmask.data.pixels import PixelSet, open_pixels
 from unmask.data.sources import open_source
 from unmask.data.splits import Split
-from unmask.data.transforms import square, to_pictures, to_tensor
+from unmask.data.transforms import Pixels8, square, to_pictures, to_tensor
 from unmask.devices import require_device
 from unmask.diffusion.autoregressive import autoregress
-from unmask.diffusion.fill import OnStep
+from unmask.diffusion.fill import Denoiser, OnStep
 from unmask.diffusion.likelihood import bits_per_code, join, score_codes
 from unmask.diffusion.sample import sample_codes
-from unmask.diffusion.settings import Order, SamplingConfig, Schedule, Temperature
-from unmask.editing import BATCH, Editor
-from unmask.errors import ConfigError, DataError
-from unmask.models import open_model
+from unmask.diffusion.schedule import Curve
+from unmask.diffusion.settings import Settings, Use, choose
+from unmask.diffusion.start import RememberedStart
+from unmask.editing import Editor
+from unmask.errors import BundleError, ConfigError, DataError
+from unmask.models import codec_from, open_model, prior_from
 from unmask.onnx.config import Backend
+from unmask.onnx.denoiser import make_denoiser
+from unmask.prior.transformer import Transformer
+from unmask.storage.bundles import Bundle
+
+BATCH = 16  # pictures in memory at once
 
 
 @dataclass(frozen=True)
@@ -57,40 +71,156 @@ class Scores:
 
 
 def load(model: str | Path, device: str = "auto", backend: Backend = "torch") -> "Pipeline":
-    """The model in a folder, such as ``runs/prior/best``, of a built-in name, or ``user/name`` of the hub.
+    """The model in a folder, such as ``runs/prior``, of a built-in name, or ``user/name`` of the hub.
 
-    The built-in name is ``emoji``; the hub is Hugging Face's. ``device`` is a name such as ``cpu``, or
-    ``auto``: a GPU if there is one. An ONNX back-end computes the prior's passes by onnxruntime, on the CPU
-    wherever the rest runs.
+    The built-in name is ``emoji``; the hub is Hugging Face's; of a run it is the best. ``device`` is a name
+    such as ``cpu``, or ``auto``: a GPU if there is one. An ONNX back-end computes the prior's passes by
+    onnxruntime, on the CPU wherever the rest runs.
     """
     place = require_device(device)
     return Pipeline(open_model(model), place, backend)
 
 
-class Pipeline(Editor):
-    """A codec and, where it has one, a prior. Pictures go in and come out as PIL images."""
+class Pipeline:
+    """A codec and, where it has one, a prior, at work on a device.
 
-    def open(self, data: str, split: Split | None = None, *, keep: bool = True) -> PixelSet:
-        """A data set as the model sees it: all of it, or one side of the split that it was trained with.
+    What draws takes ``settings``: a name of the model's own or ``paper``, a ``Settings``, or None for those
+    that the model recommends. Settings given one by one go over them (docs/sampling.md). ``on_step`` sees the
+    codes after every pass.
+    """
 
-        What is decoded is kept on disk as in the training, unless it is not to be. Of a whole set no picture
-        of the model's own size is too small, whatever the training left out.
-        """
-        source, images = open_source(data), self.images if keep else replace(self.images, cache="off")
-        if split is None:
-            whole = replace(images, validation=0, min_side=min(images.min_side, self.image_size))
-            return open_pixels(source, whole).split("train")
-        return open_pixels(source, images).split(split)
+    def __init__(self, model: Bundle, device: torch.device, backend: Backend = "torch") -> None:
+        self.about, self.sampling, self.device = model.about, model.sampling, device
+        names = [part.fingerprint for part in model.parts.values()]
+        self.fingerprint = "-".join(names if backend == "torch" else [*names, backend])
+        self.codec_fingerprint = model.codec.fingerprint
+        self.codec = codec_from(model.codec).to(device)
+        self._prior = prior_from(model.prior).to(device) if model.prior else None
+        self._graph = None if backend == "torch" else make_denoiser(self.prior, names[-1], backend)
+
+    def __repr__(self) -> str:
+        size, codes = self.image_size, self.codec.codebook_size
+        parts = [f"{size}×{size} pictures", f"{codes} codes"]
+        if self._prior is not None:
+            h, w = self._prior.grid
+            parts = [parts[0], f"{h}×{w} of {codes} codes", f"{self._prior.config.kind} prior"]
+        return f"<{type(self).__name__}: {', '.join(parts)}, on {self.device}>"
 
     @torch.no_grad()
-    def reconstruct(self, pictures: Iterable[Picture]) -> list[Image.Image]:
+    def sample(
+        self,
+        count: int = 1,
+        *,
+        settings: Settings | str | None = None,
+        seed: int = 0,
+        first: int = 0,
+        batch: int = BATCH,
+        on_step: OnStep | None = None,
+        **changes: Any,
+    ) -> list[Image.Image]:
+        """New pictures: numbers ``first`` to ``first + count - 1`` of those that a seed stands for.
+
+        Which picture a number is depends on the model and the settings, not on ``count`` or ``batch``.
+        """
+        if min(count, batch) < 1:
+            raise ConfigError(f"{count} pictures, {batch} at a time, cannot be drawn; 1 of each is the least")
+        chosen, images = self.settings("sample", settings, **changes), range(first, first + count)
+        if self.prior.causal:
+            codes = autoregress(self.prior, images, chosen, seed=seed, batch=batch, on_step=on_step)
+        else:
+            codes = sample_codes(
+                self.denoiser,
+                images,
+                self.prior.grid,
+                chosen,
+                seed=seed,
+                device=self.device,
+                curve=self.curve,
+                batch=batch,
+                on_step=on_step,
+            )
+        grids = rearrange(codes.to(self.device), "B (h w) -> B h w", h=self.prior.grid[0])
+        # One by one: the last bit of a convolution, and so a pixel's last level, can depend on the company.
+        return [to_pictures(self.codec.decode(grid[None]))[0] for grid in grids]
+
+    def canvas(
+        self,
+        size: tuple[int, int],
+        *,
+        settings: Settings | str | None = None,
+        seed: int = 0,
+        on_step: OnStep | None = None,
+        **changes: Any,
+    ) -> Image.Image:
+        """A picture of ``size`` (width, height) in pixels, at least as large as those of the training.
+
+        What a code could be is the mean over all windows of the trained size that contain it.
+        """
+        chosen = self.settings("canvas", settings, **changes)
+        return self.editor.canvas(size, chosen, seed=seed, on_step=on_step)
+
+    def inpaint(
+        self,
+        image: Picture,
+        mask: Picture | Box,
+        *,
+        count: int = 4,
+        rank: bool = False,
+        seam: int | None = None,
+        settings: Settings | str | None = None,
+        seed: int = 0,
+        on_step: OnStep | None = None,
+        **changes: Any,
+    ) -> list[Image.Image]:
+        """``count`` versions of a picture, upright and opaque, with what is selected drawn again.
+
+        The mask is a picture of the same size, white where to replace, or a box (left, top, width, height).
+        Other pixels stay as they are, bit for bit, but for a seam of so many pixels around the selection over
+        which new fades into old; unless given it is half as wide as a code, and 0 is a hard edge. With
+        ``rank`` the version whose new codes the model finds likeliest comes first. Pictures larger than those
+        of the training are a ``canvas``.
+        """
+        chosen, edit = self.settings("edit", settings, **changes), self.editor.selected(image, mask, seam)
+        return edit.draw(count, chosen, seed=seed, rank=rank, on_step=on_step)
+
+    def extend(
+        self,
+        image: Picture,
+        *,
+        left: int = 0,
+        top: int = 0,
+        right: int = 0,
+        bottom: int = 0,
+        count: int = 4,
+        rank: bool = False,
+        seam: int | None = None,
+        settings: Settings | str | None = None,
+        seed: int = 0,
+        on_step: OnStep | None = None,
+        **changes: Any,
+    ) -> list[Image.Image]:
+        """``count`` versions of a picture, larger by so many pixels on each side; the rest as in ``inpaint``.
+
+        The seam lies within the picture, along the edges that were moved.
+        """
+        chosen = self.settings("edit", settings, **changes)
+        edit = self.editor.beyond(image, (left, top, right, bottom), seam)
+        return edit.draw(count, chosen, seed=seed, rank=rank, on_step=on_step)
+
+    @torch.no_grad()
+    def reconstruct(self, pictures: Iterable[Picture] | PixelSet) -> list[Image.Image]:
         """The pictures through the codec and back, each the centre square at the model's size."""
         batches = (self.codec.decode(self.codec.encode(images)) for images in self._batches(pictures))
         return [picture for images in batches for picture in to_pictures(images)]
 
     @torch.no_grad()
     def score(
-        self, pictures: Iterable[Picture], *, draws: int = 16, steps: int | None = None, seed: int = 0
+        self,
+        pictures: Iterable[Picture] | PixelSet,
+        *,
+        draws: int = 16,
+        steps: int | None = None,
+        seed: int = 0,
     ) -> Scores:
         """Bits per code of the pictures; more ``draws`` steady the estimate of an absorbing prior's bound.
 
@@ -109,49 +239,21 @@ class Pipeline(Editor):
         N = self.prior.num_positions
         return Scores((score.nats / (N * np.log(2))).tolist(), *bits_per_code(score, N))
 
-    @torch.no_grad()
-    def sample(
-        self,
-        count: int = 1,
-        *,
-        steps: int | None = None,
-        temperature: Temperature = SamplingConfig.temperature,
-        schedule: Schedule = SamplingConfig.schedule,
-        order: Order = SamplingConfig.order,
-        top_k: int | None = None,
-        top_p: float = SamplingConfig.top_p,
-        choice_temperature: float = SamplingConfig.choice_temperature,
-        gamma: float = SamplingConfig.gamma,
-        remask: float = SamplingConfig.remask,
-        remask_cap: float = SamplingConfig.remask_cap,
-        seed: int = 0,
-        first: int = 0,
-        batch: int = BATCH,
-        on_step: OnStep | None = None,
-    ) -> list[Image.Image]:
-        """New pictures: numbers ``first`` to ``first + count - 1`` of those that a seed stands for.
+    def open(self, data: str, split: Split | None = None, *, keep: bool = True) -> PixelSet:
+        """A data set as the model sees it: all of it, or one side of the split that it was trained with.
 
-        Which picture a number is depends on the model and the settings, not on ``count`` or ``batch``.
-        Without ``steps`` there are as many as a picture has codes. What the settings do: docs/sampling.md.
+        What is decoded is kept on disk as in the training, unless it is not to be. Of a whole set no picture
+        of the model's own size is too small, whatever the training left out.
         """
-        if min(count, batch) < 1:
-            raise ConfigError(f"{count} pictures, {batch} at a time, cannot be drawn; 1 of each is the least")
-        config = SamplingConfig(
-            steps=steps,
-            temperature=temperature,
-            schedule=schedule,
-            order=order,
-            top_k=top_k,
-            top_p=top_p,
-            choice_temperature=choice_temperature,
-            gamma=gamma,
-            remask=remask,
-            remask_cap=remask_cap,
-        )
-        codes = self._draw(range(first, first + count), config, seed, batch, on_step)
-        grids = rearrange(codes.to(self.device), "B (h w) -> B h w", h=self.prior.grid[0])
-        # One by one: the last bit of a convolution, and so a pixel's last level, can depend on the company.
-        return [to_pictures(self.codec.decode(grid[None]))[0] for grid in grids]
+        source, images = open_source(data), self.images if keep else replace(self.images, cache="off")
+        if split is None:
+            whole = replace(images, validation=0, min_side=min(images.min_side, self.image_size))
+            return open_pixels(source, whole).split("train")
+        return open_pixels(source, images).split(split)
+
+    def settings(self, use: Use, base: Settings | str | None = None, **changes: Any) -> Settings:
+        """The settings of a call: ``changes`` over those given, named or recommended."""
+        return choose(use, self.sampling, base, changes)
 
     def preview(self, codes: Tensor, grid: tuple[int, int] | None = None) -> list[Image.Image]:
         """The (B, N) codes that ``on_step`` sees as pictures, grey where they are MASK.
@@ -161,38 +263,88 @@ class Pipeline(Editor):
         h, w = grid or self.prior.grid
         return to_pictures(self.decode(rearrange(codes, "B (h w) -> B h w", h=h, w=w)))
 
-    def _draw(
-        self, images: range, config: SamplingConfig, seed: int, batch: int, on_step: OnStep | None
-    ) -> Tensor:
-        """(len(images), N) codes of new pictures."""
-        if self.prior.causal:
-            config.check_autoregressive()
-            return autoregress(
-                self.prior,
-                images,
-                seed=seed,
-                temperature=config.temperature,
-                top_k=config.top_k,
-                top_p=config.top_p,
-                batch=batch,
-                on_step=on_step,
+    @torch.no_grad()
+    def decode(self, codes: Tensor) -> Tensor:
+        """(B, h, w) codes, on any grid, to (B, 3, H, W) images in [0, 1], grey where they are MASK."""
+        return decode_partly(self.codec, codes.to(self.device), tile=self._tile)
+
+    @property
+    def prior(self) -> Transformer:
+        """The prior; a model that is a codec alone has none."""
+        if self._prior is None:
+            raise BundleError(
+                "this model is a codec alone and has no prior",
+                hint="train one:  unmask train prior CODEC DATA --out runs/prior",
             )
-        return sample_codes(
-            self.denoiser,
-            images,
-            self.prior.grid,
-            config,
-            seed=seed,
+        return self._prior
+
+    @cached_property
+    def denoiser(self) -> Denoiser:
+        """The prior as samplers ask it: what it says before anything is known is computed once."""
+        return RememberedStart(self._graph or self.prior)
+
+    @cached_property
+    def editor(self) -> Editor:
+        """The model at work on grids of any size."""
+        if self.prior.causal:
+            raise ConfigError(
+                "an autoregressive prior draws codes in one order only: it fills in no part of a picture and "
+                "no larger canvas",
+                hint="train an absorbing one:  unmask train prior CODEC DATA --kind absorbing",
+            )
+        factor = self.codec.config.factor
+        return Editor(
+            encode=partial(encode_tiles, self.codec.encode, factor=factor, tile=self._tile),
+            decode=self.decode,
+            denoise=self.denoiser,
+            window=self.prior.grid,
+            factor=factor,
+            background=self.images.background,
             device=self.device,
-            curve=self.about.get("curve"),
-            batch=batch,
-            on_step=on_step,
+            curve=self.curve,
         )
 
-    def _batches(self, pictures: Iterable[Picture]) -> Iterator[Tensor]:
+    @property
+    def curve(self) -> Curve | None:
+        """What a code costs by the share of codes masked, as measured in the training."""
+        return self.about.get("curve")
+
+    @property
+    def image_size(self) -> int:
+        """Edge in pixels of the pictures that the model was trained on."""
+        return int(self.about["image_size"])
+
+    @property
+    def images(self) -> ImagesConfig:
+        """How the pictures of the last training were prepared, and how many of them were for validation.
+
+        But decoded in full: what is measured does not depend on how a training saved time.
+        """
+        training = self.about.get("prior_training") or self.about.get("codec_training") or {}
+        images = merge(ImagesConfig(), training.get("images", {}))
+        return replace(images, size=self.image_size, fast_decode=False)
+
+    @property
+    def _tile(self) -> int:
+        """Codes along the edge of what the codec takes at a time, no fewer than it was trained on."""
+        return max(TILE, self.codec.config.grid(self.image_size))
+
+    def _batches(self, pictures: Iterable[Picture] | PixelSet) -> Iterator[Tensor]:
         """(B, 3, S, S) images of a few pictures at a time."""
-        remaining = iter(pictures)
-        while batch := list(islice(remaining, BATCH)):
-            opened = (open_picture(picture, self.images.background) for picture in batch)
-            squares = [np.asarray(square(picture, self.image_size)) for picture in opened]
-            yield to_tensor(np.stack(squares)).to(self.device)
+        if isinstance(pictures, PixelSet):
+            numbers = range(len(pictures))
+            arrays: Iterable[Pixels8] = (pictures.read(numbers[i : i + BATCH]) for i in numbers[::BATCH])
+        else:
+            arrays = map(self._squares, _batched(pictures))
+        return (to_tensor(pixels).to(self.device) for pixels in arrays)
+
+    def _squares(self, pictures: list[Picture]) -> Pixels8:
+        """(B, S, S, 3) pixels of the centres of some pictures."""
+        opened = (open_picture(picture, self.images.background) for picture in pictures)
+        return np.stack([np.asarray(square(picture, self.image_size)) for picture in opened])
+
+
+def _batched(pictures: Iterable[Picture]) -> Iterator[list[Picture]]:
+    remaining = iter(pictures)
+    while batch := list(islice(remaining, BATCH)):
+        yield batch

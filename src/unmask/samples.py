@@ -5,14 +5,14 @@ appears whole or not at all, so that a folder goes on where it was stopped, and 
 """
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
 from unmask.data.pictures import encoded, open_picture
-from unmask.diffusion.settings import SamplingConfig
+from unmask.diffusion.settings import Settings
 from unmask.errors import DataError
 from unmask.progress import Report, silent
 from unmask.storage.files import shortage, sweep, write_bytes, write_json
@@ -36,7 +36,7 @@ class SampleFolder:
     path: Path
     model: "Pipeline"
     seed: int = 0
-    settings: SamplingConfig = field(default_factory=SamplingConfig)
+    settings: Settings = field(default_factory=Settings)
 
     def fill(
         self,
@@ -99,8 +99,7 @@ class SampleFolder:
 
     def _request(self) -> dict[str, Any]:
         """What a picture depends on, beside its number, as it comes back from JSON."""
-        request = {"model": self.model.fingerprint, "seed": self.seed} | asdict(self.settings)
-        return dict(json.loads(json.dumps(request)))
+        return {"model": self.model.fingerprint, "seed": self.seed} | self.settings.of("sample")
 
     def _compare(self, stamp: Path) -> None:
         """Refuse to mix pictures of different requests."""
@@ -109,6 +108,7 @@ class SampleFolder:
             there = dict(json.loads(stamp.read_bytes()))
         except (ValueError, TypeError) as error:
             raise DataError(f"{stamp} is damaged: {error}", hint=hint) from None
+        there = Settings().of("sample") | there  # a setting that is not there yet had its default
         wanted = self._request().items()
         changed = [f"{key} {there.get(key)}, not {value}" for key, value in wanted if there.get(key) != value]
         if changed:
@@ -129,11 +129,11 @@ class SampleFolder:
         """Draw a part and write what is not there yet."""
         pictures = self.model.sample(
             len(part),
+            settings=self.settings,
             first=part.start,
             seed=self.seed,
             batch=batch,
             on_step=on_step,
-            **asdict(self.settings),
         )
         for number, picture in zip(part, pictures, strict=True):
             path = self._place(number)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from unmask.diffusion.canvas import Canvas, window_names
 from unmask.diffusion.fill import fill
 from unmask.diffusion.schedule import even_plan, make_plan
+from unmask.diffusion.settings import Settings
 from unmask.diffusion.start import RememberedStart
 from unmask.errors import ConfigError
 from unmask.rng import generator
@@ -90,7 +91,7 @@ def test_an_exact_canvas_says_what_the_naive_loop_says(geometry, batch, seed):
     codes, where = boards(grid, 3, seed)
     naive = Naive(Windows(window), window, grid)(codes, where)
     assert torch.allclose(
-        Canvas(Windows(window), window, grid, batch=batch)(codes, where), naive, atol=1e-6, rtol=0
+        Canvas(Windows(window), window, grid, Settings(), batch=batch)(codes, where), naive, atol=1e-6, rtol=0
     )
 
 
@@ -99,8 +100,10 @@ def test_an_exact_canvas_is_filled_as_the_naive_loop_fills_it_with_fewer_windows
     window, N = (2, 3), grid[0] * grid[1]
     masked, plan = torch.full((4, N), MASK), even_plan(range(4), N, steps, seed=1)
     shortcut, naive = Windows(window), Windows(window)
-    drawn = fill(Canvas(shortcut, window, grid), masked, plan, seed=1, temperature=0.8)
-    assert torch.equal(drawn, fill(Naive(naive, window, grid), masked, plan, seed=1, temperature=0.8))
+    drawn = fill(Canvas(shortcut, window, grid, Settings()), masked, plan, Settings(temperature=0.8), seed=1)
+    assert torch.equal(
+        drawn, fill(Naive(naive, window, grid), masked, plan, Settings(temperature=0.8), seed=1)
+    )
     assert len(drawn.unique(dim=0)) == 4  # pictures of their own
     assert shortcut.count < naive.count
 
@@ -114,7 +117,7 @@ def test_only_windows_that_hold_a_wanted_position_are_evaluated():
         where = torch.zeros(1, 48, dtype=torch.bool)
         where[0, place] = True
         denoise.evaluated.clear()
-        Canvas(denoise, window, grid)(codes, where)
+        Canvas(denoise, window, grid, Settings())(codes, where)
         assert denoise.count == around
 
 
@@ -122,12 +125,12 @@ def test_equal_windows_are_evaluated_once_and_passes_are_bounded():
     window, grid, denoise = (2, 2), (20, 30), Windows((2, 2))
     masked = torch.full((3, 600), MASK)
     everywhere = torch.ones_like(masked, dtype=torch.bool)
-    Canvas(denoise, window, grid)(masked, everywhere)
+    Canvas(denoise, window, grid, Settings())(masked, everywhere)
     assert denoise.count == 1  # of 3 · 19 · 29
 
     masked[:, 0] = torch.tensor([0, 1, 2])
     denoise.evaluated.clear()
-    Canvas(denoise, window, grid, batch=3)(masked, everywhere)
+    Canvas(denoise, window, grid, Settings(), batch=3)(masked, everywhere)
     assert [len(windows) for windows in denoise.evaluated] == [3, 1]
     assert len(torch.cat(denoise.evaluated).unique(dim=0)) == 4
 
@@ -148,7 +151,12 @@ def test_every_position_has_a_distribution_whatever_the_stride_and_the_number_of
     window, grid = geometry
     codes, where = boards(grid, 2, seed)
     canvas = Canvas(
-        Windows(window), window, grid, stride=min(stride, *window), windows=windows, seed=seed, batch=3
+        Windows(window),
+        window,
+        grid,
+        Settings(stride=min(stride, *window), windows=windows),
+        seed=seed,
+        batch=3,
     )
     for wanted in (where, torch.ones_like(where)):
         logits = canvas(codes, wanted)
@@ -162,7 +170,9 @@ def test_a_stride_keeps_the_last_windows():
     codes, where = boards(grid, 2, seed=0)
     naive = Naive(Windows(window), window, grid, tops=[0, 2, 4], lefts=[0, 2, 4, 5])(codes, where)
     denoise = Windows(window)
-    assert torch.allclose(Canvas(denoise, window, grid, stride=2)(codes, where), naive, atol=1e-6, rtol=0)
+    assert torch.allclose(
+        Canvas(denoise, window, grid, Settings(stride=2))(codes, where), naive, atol=1e-6, rtol=0
+    )
     assert denoise.count <= 2 * 12
 
 
@@ -170,26 +180,28 @@ def test_a_subset_asks_few_windows_and_all_of_them_are_all():
     window, grid = (3, 3), (12, 12)
     codes, where = boards(grid, 1, seed=0)
     exact, few, all_of_them = Windows(window), Windows(window), Windows(window)
-    mean = Canvas(exact, window, grid)(codes, where)
-    some = Canvas(few, window, grid, windows=20)(codes, where)
+    mean = Canvas(exact, window, grid, Settings())(codes, where)
+    some = Canvas(few, window, grid, Settings(windows=20))(codes, where)
     assert 20 <= few.count < exact.count / 2
     assert not torch.allclose(mean, some)
-    assert torch.equal(Canvas(all_of_them, window, grid, windows=1000)(codes, where), mean)
+    assert torch.equal(Canvas(all_of_them, window, grid, Settings(windows=1000))(codes, where), mean)
 
     corner = torch.zeros_like(where)
     corner[0, 0] = True
     few.evaluated.clear()
-    Canvas(few, window, grid, windows=20)(codes, corner)
+    Canvas(few, window, grid, Settings(windows=20))(codes, corner)
     assert few.count == 1
 
 
 def test_a_subset_depends_on_the_seed_but_not_on_the_batch():
     window, grid = (2, 2), (9, 9)
     codes, where = boards(grid, 3, seed=0)
-    canvas = Canvas(Windows(window), window, grid, windows=5, seed=1)
+    canvas = Canvas(Windows(window), window, grid, Settings(windows=5), seed=1)
     alone = torch.cat([canvas(codes[i : i + 1], where[i : i + 1]) for i in range(3)])
     assert torch.allclose(canvas(codes, where), alone, atol=1e-12)
-    assert not torch.allclose(Canvas(Windows(window), window, grid, windows=5, seed=2)(codes, where), alone)
+    assert not torch.allclose(
+        Canvas(Windows(window), window, grid, Settings(windows=5), seed=2)(codes, where), alone
+    )
 
 
 def test_every_pass_asks_a_subset_of_its_own():
@@ -204,7 +216,7 @@ def test_every_pass_asks_a_subset_of_its_own():
 
     denoise, wanted = Places(), torch.zeros(1, 81, dtype=torch.bool)
     wanted[0, 40] = True  # the middle, which 16 windows hold
-    canvas, asked = Canvas(denoise, (4, 4), (9, 9), windows=3), []
+    canvas, asked = Canvas(denoise, (4, 4), (9, 9), Settings(windows=3)), []
     for masked in (0, 1, 1, 2):
         codes = torch.arange(81)[None].clone()
         codes[0, 81 - masked :] = 81
@@ -218,8 +230,11 @@ def test_every_pass_asks_a_subset_of_its_own():
 def test_a_canvas_of_one_window_is_filled_as_the_window_is():
     window, denoise = (3, 2), Windows((3, 2))
     masked, plan = torch.full((50, 6), MASK), even_plan(range(50), 6, 4, seed=2)
-    plain = fill(denoise, masked, plan, seed=2, temperature=0.7)
-    assert torch.equal(fill(Canvas(denoise, window, window), masked, plan, seed=2, temperature=0.7), plain)
+    plain = fill(denoise, masked, plan, Settings(temperature=0.7), seed=2)
+    assert torch.equal(
+        fill(Canvas(denoise, window, window, Settings()), masked, plan, Settings(temperature=0.7), seed=2),
+        plain,
+    )
 
 
 def test_temperature_applies_to_the_mixture():
@@ -229,18 +244,18 @@ def test_temperature_applies_to_the_mixture():
     mean = Naive(Windows(window), window, grid)(codes, where).argmax(1)
     plan = torch.where(where, 2, 1)
     seen = []
-    canvas = Canvas(Windows(window), window, grid)
-    fill(canvas, codes, plan, seed=0, temperature=0, on_step=lambda now: seen.append(now.clone()))
+    canvas = Canvas(Windows(window), window, grid, Settings())
+    fill(canvas, codes, plan, Settings(temperature=0), seed=0, on_step=lambda now: seen.append(now.clone()))
     assert torch.equal(seen[0][where], mean)
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
-    [({"stride": 0}, "stride 0"), ({"stride": 3}, "leave gaps"), ({"windows": 0}, "windows=0")],
+    [({"stride": 0}, "stride 0"), ({"stride": 3}, "leave gaps"), ({"windows": 0}, "windows 0")],
 )
 def test_options_without_a_meaning_are_refused(options, sentence):
     with pytest.raises(ConfigError, match=sentence):
-        Canvas(Windows((2, 3)), (2, 3), (6, 6), **options)
+        Canvas(Windows((2, 3)), (2, 3), (6, 6), Settings(**options))
 
 
 @pytest.mark.parametrize(
@@ -263,7 +278,8 @@ def test_windows_are_as_few_as_the_documentation_says(steps, options, evaluated)
             self.evaluated += len(codes)
             return torch.zeros(int(where.sum()), 32)
 
-    denoise, grid = Uniform(), (16, 48)
-    canvas = Canvas(RememberedStart(denoise), (16, 16), grid, **options)
-    fill(canvas, torch.full((1, 768), 32), make_plan(range(1), grid, steps, seed=0), seed=0)
+    denoise, grid, settings = Uniform(), (16, 48), Settings(steps=steps, **options)
+    canvas = Canvas(RememberedStart(denoise), (16, 16), grid, settings)
+    plan = make_plan(range(1), grid, settings, seed=0)
+    fill(canvas, torch.full((1, 768), 32), plan, settings, seed=0)
     assert denoise.evaluated == evaluated

@@ -2,17 +2,16 @@
 
 import itertools
 from collections import Counter
-from functools import partial
 
 import pytest
 import torch
 
 from unmask.diffusion.autoregressive import autoregress
 from unmask.diffusion.fill import fill
-from unmask.diffusion.rules import confidence, entropy, exchange
 from unmask.diffusion.schedule import even_plan, make_plan
+from unmask.diffusion.settings import Settings
 from unmask.diffusion.start import RememberedStart
-from unmask.errors import BundleError, ConfigError
+from unmask.errors import BundleError
 from unmask.rng import generator
 
 N, K = 4, 3
@@ -92,7 +91,7 @@ def law_of_the_chain(table, num_steps):
 @pytest.mark.parametrize("num_steps", [1, 2, 4, 8])
 def test_the_law_of_fill_is_the_law_of_the_papers_chain(num_steps):
     plan = even_plan(range(COUNT), N, num_steps, seed=1)
-    drawn = fill(RememberedStart(Table()), masked(COUNT), plan, seed=1, batch=COUNT)
+    drawn = fill(RememberedStart(Table()), masked(COUNT), plan, Settings(), seed=1, batch=COUNT)
     assert chi_square(drawn, law_of_the_chain(Table(), num_steps)) < ENOUGH
     assert chi_square(drawn, law_of_the_chain(Table(seed=1), num_steps)) > 1000
 
@@ -120,8 +119,8 @@ def test_the_law_of_confidence_is_maskgits():
         return ranked[: {4: 2, 2: 1, 1: 1}[len(hidden)]]
 
     plan = torch.tensor([[1, 3, 2, 3]]).expand(COUNT, N)
-    rule = partial(confidence, temperature=0.0)
-    drawn = fill(Table(), masked(COUNT), plan, seed=1, batch=COUNT, rule=rule)
+    settings = Settings(order="confidence", choice_temperature=0)
+    drawn = fill(Table(), masked(COUNT), plan, settings, seed=1, batch=COUNT)
     assert chi_square(drawn, law_of_a_rule(Table(), surest)) < ENOUGH
     assert chi_square(drawn, law_of_a_rule(Table(), lambda p, hidden, drawn: hidden[:2])) > 1000
 
@@ -135,8 +134,8 @@ def test_the_law_of_entropy_is_that_of_the_largest_sets_below_gamma():
         fits = [n for n in range(1, len(ranked) + 1) if sum(nats[i] for i in ranked[: n - 1]) <= gamma]
         return ranked[: max(fits)]
 
-    plan, rule = torch.ones(COUNT, N, dtype=torch.int64), partial(entropy, gamma=gamma)
-    drawn = fill(Table(), masked(COUNT), plan, seed=1, batch=COUNT, rule=rule)
+    plan, settings = torch.ones(COUNT, N, dtype=torch.int64), Settings(order="entropy", gamma=gamma)
+    drawn = fill(Table(), masked(COUNT), plan, settings, seed=1, batch=COUNT)
     assert chi_square(drawn, law_of_a_rule(Table(), certain)) < ENOUGH
     assert chi_square(drawn, law_of_a_rule(Table(), lambda p, hidden, drawn: hidden)) > 1000
 
@@ -187,9 +186,8 @@ def law_of_remasking(table, plan, rescale):
 @pytest.mark.parametrize("rescale", [0.5, 1.0])
 def test_the_law_of_remasking_is_that_of_codes_that_change_places(rescale):
     plan = (3, 2, 4, 1)
-    remask = partial(exchange, rescale=rescale, cap=1.0)
     plans = torch.tensor([plan]).expand(COUNT, N)
-    drawn = fill(Table(), masked(COUNT), plans, seed=1, batch=COUNT, remask=remask)
+    drawn = fill(Table(), masked(COUNT), plans, Settings(remask=rescale), seed=1, batch=COUNT)
     assert chi_square(drawn, law_of_remasking(Table(), plan, rescale)) < ENOUGH
     assert chi_square(drawn, law_of_remasking(Table(), plan, 0.0)) > 500
 
@@ -199,16 +197,18 @@ def test_remasking_leaves_codes_that_ignore_each_other_as_they_are():
     table.logits = table.logits[(MASK,) * N].expand_as(table.logits)
     p = table.p((MASK,) * N)
     law = dict(draws_of(p, (MASK,) * N, range(N)))
-    plan, remask = even_plan(range(COUNT), N, 4, seed=3), partial(exchange, rescale=0.7, cap=1.0)
-    assert chi_square(fill(table, masked(COUNT), plan, seed=3, batch=COUNT, remask=remask), law) < ENOUGH
+    plan, settings = even_plan(range(COUNT), N, 4, seed=3), Settings(remask=0.7)
+    assert chi_square(fill(table, masked(COUNT), plan, settings, seed=3, batch=COUNT), law) < ENOUGH
 
 
 def test_remasking_with_probability_zero_is_no_remasking():
     plan = even_plan(range(200), N, 4, seed=3)
-    never = partial(exchange, rescale=0.0, cap=1.0)
-    assert torch.equal(
-        fill(Table(), masked(200), plan, seed=3, remask=never), fill(Table(), masked(200), plan, seed=3)
+    never, rarely, plain = (
+        fill(Table(), masked(200), plan, settings, seed=3)
+        for settings in (Settings(remask=1.0, remask_cap=0.0), Settings(remask=0.1), Settings())
     )
+    assert torch.equal(never, plain)
+    assert not torch.equal(rarely, plain)
 
 
 class Stub:
@@ -227,14 +227,11 @@ class Stub:
 
 
 RULES = {
-    "plan": {},
-    "confidence": {"rule": partial(confidence, temperature=4.5)},
-    "entropy": {"rule": partial(entropy, gamma=4.0)},
-    "remasking": {"remask": partial(exchange, rescale=1.0, cap=0.3)},
-    "both": {
-        "rule": partial(confidence, temperature=4.5),
-        "remask": partial(exchange, rescale=0.5, cap=1.0),
-    },
+    "plan": Settings(),
+    "confidence": Settings(order="confidence"),
+    "entropy": Settings(order="entropy", gamma=4.0),
+    "remasking": Settings(remask=1.0, remask_cap=0.3),
+    "both": Settings(order="confidence", remask=0.5),
 }
 
 
@@ -242,17 +239,17 @@ RULES = {
 @pytest.mark.parametrize("batch", [1, 7, 32])
 def test_a_sample_does_not_depend_on_its_batch(batch, way):
     plan = even_plan(range(20), N, 3, seed=5)
-    whole = fill(Table(), masked(20), plan, seed=5, batch=20, **RULES[way])
-    assert torch.equal(fill(Table(), masked(20), plan, seed=5, batch=batch, **RULES[way]), whole)
-    assert torch.equal(fill(Table(), masked(8), plan[12:], seed=5, first=12, **RULES[way]), whole[12:])
-    assert not torch.equal(fill(Table(), masked(20), plan, seed=6, batch=batch, **RULES[way]), whole)
+    whole = fill(Table(), masked(20), plan, RULES[way], seed=5, batch=20)
+    assert torch.equal(fill(Table(), masked(20), plan, RULES[way], seed=5, batch=batch), whole)
+    assert torch.equal(fill(Table(), masked(8), plan[12:], RULES[way], seed=5, first=12), whole[12:])
+    assert not torch.equal(fill(Table(), masked(20), plan, RULES[way], seed=6, batch=batch), whole)
 
 
 @pytest.mark.parametrize("batch", [1, 7, 32])
-def test_the_twins_sample_does_not_depend_on_its_batch(batch):
-    whole = autoregress(Table(), range(20), seed=5)
-    assert torch.equal(autoregress(Table(), range(20), seed=5, batch=batch), whole)
-    assert torch.equal(autoregress(Table(), range(12, 20), seed=5, batch=batch), whole[12:])
+def test_an_autoregressive_sample_does_not_depend_on_its_batch(batch):
+    whole = autoregress(Table(), range(20), Settings(), seed=5)
+    assert torch.equal(autoregress(Table(), range(20), Settings(), seed=5, batch=batch), whole)
+    assert torch.equal(autoregress(Table(), range(12, 20), Settings(), seed=5, batch=batch), whole[12:])
 
 
 @pytest.mark.parametrize("way", RULES)
@@ -260,9 +257,9 @@ def test_known_codes_never_change_and_no_mask_is_left(way):
     codes = torch.full((30, 16), Stub.mask_id)
     codes[:, 1::3] = torch.arange(30)[:, None] % 5
     seen = []
-    plan = make_plan(range(30), (4, 4), 6, schedule="cosine", seed=0)
+    plan = make_plan(range(30), (4, 4), Settings(steps=6, schedule="cosine"), seed=0)
     filled = fill(
-        Stub(), codes, plan, seed=0, on_step=lambda now: seen.append(now[:, 1::3].clone()), **RULES[way]
+        Stub(), codes, plan, RULES[way], seed=0, on_step=lambda now: seen.append(now[:, 1::3].clone())
     )
     assert all(torch.equal(now, codes[:, 1::3]) for now in seen)
     assert torch.equal(filled[:, 1::3], codes[:, 1::3])
@@ -271,15 +268,15 @@ def test_known_codes_never_change_and_no_mask_is_left(way):
 
 @pytest.mark.parametrize("way", ["plan", "confidence", "remasking", "both"])
 def test_every_step_leaves_as_many_masked_as_planned(way):
-    plan = make_plan(range(8), (4, 4), 5, schedule="cosine", order="halton", seed=0)
+    plan = make_plan(range(8), (4, 4), Settings(steps=5, schedule="cosine", order="halton"), seed=0)
     left = []
     fill(
         Stub(),
         torch.full((8, 16), Stub.mask_id),
         plan,
+        RULES[way],
         seed=0,
         on_step=lambda now: left.append((now == Stub.mask_id).sum(1)),
-        **RULES[way],
     )
     assert len(left) == 5
     for step, count in zip(range(4, -1, -1), left, strict=True):
@@ -288,7 +285,7 @@ def test_every_step_leaves_as_many_masked_as_planned(way):
 
 def test_images_take_only_the_passes_that_reveal_something_in_them():
     table, plan = Table(), torch.tensor([[9, 9, 9, 9], [8, 6, 2, 1], [7, 7, 3, 3]])
-    fill(table, masked(3), plan, seed=0, batch=3)
+    fill(table, masked(3), plan, Settings(), seed=0, batch=3)
     assert table.rows == 1 + 4 + 2
     assert table.passes == 4
 
@@ -296,47 +293,45 @@ def test_images_take_only_the_passes_that_reveal_something_in_them():
 def test_256_steps_take_162_passes_and_each_position_is_asked_about_once():
     """256 positions fall on 256 steps like balls into urns: 256·(1 − (1 − 1/256)^256) = 162.1 are hit."""
     stub, plan = Stub(), even_plan(range(32), 256, 256, seed=0)
-    fill(stub, torch.full((32, 256), Stub.mask_id), plan, seed=0, batch=32)
+    fill(stub, torch.full((32, 256), Stub.mask_id), plan, Settings(), seed=0, batch=32)
     assert stub.rows / 32 == pytest.approx(162, abs=4)
     assert stub.positions == 32 * 256
 
 
 def test_the_start_is_computed_once_for_all_pictures():
     table, plan = Table(), even_plan(range(40), N, 3, seed=0)
-    plain = fill(table, masked(40), plan, seed=0, batch=6)
+    plain = fill(table, masked(40), plan, Settings(), seed=0, batch=6)
     remembering = Table()
     start = RememberedStart(remembering)
     for part in (slice(0, 25), slice(25, 40)):
-        filled = fill(start, masked(40)[part], plan[part], seed=0, first=part.start, batch=6)
+        filled = fill(start, masked(40)[part], plan[part], Settings(), seed=0, first=part.start, batch=6)
         assert torch.equal(filled, plain[part])
     assert remembering.rows == table.rows - 40 + 1
 
 
 def test_what_on_step_sees_is_the_way_to_the_result():
     seen, plan = [], torch.tensor([[3, 2, 2, 1], [1, 1, 1, 1]])
-    filled = fill(Table(), masked(2), plan, seed=0, on_step=lambda codes: seen.append(codes.clone()))
+    filled = fill(
+        Table(), masked(2), plan, Settings(), seed=0, on_step=lambda codes: seen.append(codes.clone())
+    )
     assert [(codes == MASK).sum(1).tolist() for codes in seen] == [[3, 0], [1, 0], [0, 0]]
     assert torch.equal(seen[-1], filled)
-    twin = []
-    autoregress(Table(), range(2), seed=0, on_step=lambda codes: twin.append(codes.clone()))
-    assert [(codes == MASK).sum().item() for codes in twin] == [6, 4, 2, 0]
+    after = []
+    autoregress(Table(), range(2), Settings(), seed=0, on_step=lambda codes: after.append(codes.clone()))
+    assert [(codes == MASK).sum().item() for codes in after] == [6, 4, 2, 0]
 
 
-def test_temperature_zero_is_greedy_and_below_it_is_refused():
+def test_temperature_zero_is_greedy():
     table, plan = Table(), torch.ones(1, N, dtype=torch.int64)
-    greedy = fill(table, masked(1), plan, seed=3, temperature=0)
+    greedy = fill(table, masked(1), plan, Settings(temperature=0), seed=3)
     assert torch.equal(greedy[0], table.logits[(MASK,) * N].argmax(1))
-    with pytest.raises(ConfigError, match="negative"):
-        fill(table, masked(1), plan, seed=3, temperature=-1)
-    with pytest.raises(ConfigError, match="negative"):
-        autoregress(table, range(1), seed=3, temperature=(1.0, -0.5))
 
 
 def test_low_temperatures_draw_likelier_codes():
     table, plan = Table(), torch.ones(4000, N, dtype=torch.int64)
     p = table.logits[(MASK,) * N].softmax(1)
     mean = [
-        p.gather(1, fill(table, masked(4000), plan, seed=3, temperature=t, batch=4000).T).mean()
+        p.gather(1, fill(table, masked(4000), plan, Settings(temperature=t), seed=3, batch=4000).T).mean()
         for t in (0.3, 1.0, 2.0)
     ]
     assert mean[0] > mean[1] > mean[2]
@@ -345,17 +340,19 @@ def test_low_temperatures_draw_likelier_codes():
 def test_a_pair_of_temperatures_moves_from_the_first_code_to_the_last():
     """From 0 upwards the first code is greedy and the last is not; downwards it is nearly the reverse."""
     table, plan = Table(), torch.tensor([[4, 3, 2, 1]]).expand(500, N)
-    up = fill(table, masked(500), plan, seed=3, temperature=(0.0, 2.0))
+    up = fill(table, masked(500), plan, Settings(temperature=(0.0, 2.0)), seed=3)
     assert (up[:, 0] == table.logits[(MASK,) * N][0].argmax()).all()
     assert len(up[:, 3].unique()) == K
-    constant = fill(table, masked(500), plan, seed=3, temperature=(0.7, 0.7))
-    assert torch.equal(constant, fill(table, masked(500), plan, seed=3, temperature=0.7))
+    constant = fill(table, masked(500), plan, Settings(temperature=(0.7, 0.7)), seed=3)
+    assert torch.equal(constant, fill(table, masked(500), plan, Settings(temperature=0.7), seed=3))
 
 
 def test_a_pair_of_temperatures_begins_with_the_first_code_to_draw_however_many_are_known():
     table, codes = Table(), masked(500)
     codes[:, :3] = 1
-    last = fill(table, codes, torch.ones(500, N, dtype=torch.int64), seed=3, temperature=(0.0, 2.0))[:, 3]
+    last = fill(
+        table, codes, torch.ones(500, N, dtype=torch.int64), Settings(temperature=(0.0, 2.0)), seed=3
+    )[:, 3]
     assert (last == table.logits[(1, 1, 1, MASK)][3].argmax()).all()
 
 
@@ -364,23 +361,23 @@ def test_predictions_that_are_no_numbers_are_one_sentence(value):
     table = Table()
     table.logits[..., 1] = value
     with pytest.raises(BundleError, match="not numbers"):
-        fill(table, masked(1), torch.ones(1, N, dtype=torch.int64), seed=0)
+        fill(table, masked(1), torch.ones(1, N, dtype=torch.int64), Settings(), seed=0)
     with pytest.raises(BundleError, match="not numbers"):
-        autoregress(table, range(1), seed=0)
+        autoregress(table, range(1), Settings(), seed=0)
 
 
 def test_codes_of_probability_zero_are_never_drawn():
     table, plan = Table(), even_plan(range(300), N, 3, seed=0)
     table.logits[..., 1] = -float("inf")
     for way in RULES.values():
-        assert (fill(table, masked(300), plan, seed=0, **way) != 1).all()
+        assert (fill(table, masked(300), plan, way, seed=0) != 1).all()
 
 
-def test_the_twins_law_is_its_chain_rule():
+def test_the_law_of_an_autoregressive_prior_is_its_chain_rule():
     law = {}
     for x in itertools.product(range(K), repeat=N):
         p = 1.0
         for i in range(N):
             p *= Table().p((*x[:i], *[MASK] * (N - i)))[i, x[i]].item()
         law[x] = p
-    assert chi_square(autoregress(Table(), range(COUNT), seed=2, batch=COUNT), law) < ENOUGH
+    assert chi_square(autoregress(Table(), range(COUNT), Settings(), seed=2, batch=COUNT), law) < ENOUGH

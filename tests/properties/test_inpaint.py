@@ -14,8 +14,8 @@ from unmask.data.patches import cut, fade, frame, selection
 from unmask.diffusion.canvas import Canvas
 from unmask.diffusion.fill import fill
 from unmask.diffusion.refill import refill
-from unmask.diffusion.rules import remasking
-from unmask.diffusion.schedule import even_plan
+from unmask.diffusion.schedule import make_plan
+from unmask.diffusion.settings import Settings
 from unmask.errors import UnmaskError
 from unmask.pipeline import Pipeline
 from unmask.rng import generator
@@ -158,7 +158,7 @@ def test_what_lies_beyond_the_patch_has_no_part_in_an_edit(region, seed):
 
     def said(levels, masked):
         codes = torch.from_numpy(np.where(masked, 5, levels[:, :, 0]).astype(np.int64)).view(1, -1)
-        return Canvas(Windows(), window, masked.shape)(codes, codes == 5)
+        return Canvas(Windows(), window, masked.shape, Settings())(codes, codes == 5)
 
     assert torch.allclose(said(patch.pixels, patch.masked), said(levels, selected), atol=1e-12)
 
@@ -182,18 +182,18 @@ def test_known_codes_never_change_and_the_chain_begins_with_the_number_of_masked
     codes = torch.tensor(codes)
     masks = int((codes == 3).sum())
     if masks:
-        drawn = refill(Table(), codes, count, seed=seed).codes
+        drawn = refill(Table(), codes, (2, 2), count, Settings(), seed=seed).codes
         assert torch.equal(drawn[:, codes != 3], codes[codes != 3].expand(count, -1))
         assert (drawn < 3).all()
-        plan = even_plan(range(count), 4, masks, seed=seed)
-        assert torch.equal(drawn, fill(Table(), codes.expand(count, -1), plan, seed=seed))
+        plan = make_plan(range(count), (2, 2), Settings(steps=masks), masked=codes == 3, seed=seed)
+        assert torch.equal(drawn, fill(Table(), codes.expand(count, -1), plan, Settings(), seed=seed))
 
 
 @given(st.lists(st.integers(0, 3), min_size=4, max_size=4), st.integers(1, 5), st.integers(0, 5))
 def test_remasking_takes_back_nothing_that_was_given(codes, count, seed):
     codes = torch.tensor(codes)
     if (codes == 3).any():
-        drawn = refill(Table(), codes, count, seed=seed, remask=remasking(1.0)).codes
+        drawn = refill(Table(), codes, (2, 2), count, Settings(remask=1), seed=seed).codes
         assert torch.equal(drawn[:, codes != 3], codes[codes != 3].expand(count, -1))
         assert (drawn < 3).all()
 
@@ -202,7 +202,7 @@ def test_with_remasking_a_code_counts_as_it_was_drawn_last():
     """Of a table in which codes ignore each other that is the likelihood of what came out."""
     table, start = Table(), torch.tensor([3, 1, 3, 3])
     table.logits[:] = table.logits[(1, 1, 1, 1)]
-    drawn = refill(table, start, 50, seed=4, remask=remasking(1.0))
+    drawn = refill(table, start, (2, 2), 50, Settings(remask=1), seed=4)
     log_p = table.logits[(1, 1, 1, 1)].log_softmax(1)[[0, 2, 3]]
     wanted = log_p.gather(1, drawn.codes[:, [0, 2, 3]].T).sum(0)
     assert drawn.log_p == pytest.approx(wanted, abs=1e-5)
@@ -220,8 +220,9 @@ def test_canvases_and_edits_can_take_codes_back(model):
 def test_a_candidates_likelihood_is_that_of_its_codes_as_they_were_revealed(batch, temperature):
     """By replaying every picture alone, from the plan and the codes drawn, at temperature 1."""
     table, start, count = Table(), torch.tensor([3, 1, 3, 3]), 7
-    drawn = refill(table, start, count, seed=4, steps=2, temperature=temperature, batch=batch)
-    plan = even_plan(range(count), 4, 2, seed=4)
+    settings = Settings(steps=2, temperature=temperature)
+    drawn = refill(table, start, (2, 2), count, settings, seed=4, batch=batch)
+    plan = make_plan(range(count), (2, 2), settings, masked=start == 3, seed=4)
     for codes, steps, log_p in zip(drawn.codes, plan, drawn.log_p, strict=True):
         state, total = start.clone(), 0.0
         for step in (2, 1):
@@ -243,7 +244,9 @@ def test_ranked_candidates_are_the_same_ones_with_the_likeliest_first(model):
     patch = cut(np.asarray(picture), selection(box, picture.size), factor=FACTOR, window=(4, 4), seam=2)
     codes = model.codec.encode(torch.from_numpy(patch.pixels).permute(2, 0, 1)[None] / 255)[0]
     codes[torch.from_numpy(patch.masked)] = K
-    drawn = refill(Canvas(model.prior, (4, 4), patch.masked.shape), codes.flatten(), 6, seed=3)
+    grid = patch.masked.shape
+    denoise = Canvas(model.prior, (4, 4), grid, Settings())
+    drawn = refill(denoise, codes.flatten(), grid, 6, Settings(), seed=3)
     assert drawn.log_p[order].tolist() == sorted(drawn.log_p.tolist(), reverse=True)
 
 
@@ -309,7 +312,7 @@ MASK = Image.new("L", (20, 20), "black")
         (lambda m: m.canvas((10**6, 10**6)), "more than the 89,478,485 pixels allowed"),
         (lambda m: m.canvas((16, 16), steps=0), "steps 0"),
         (lambda m: m.canvas((32, 32), stride=5), "stride 5 is not in 1..4"),
-        (lambda m: m.canvas((32, 32), windows=0), "windows=0"),
+        (lambda m: m.canvas((32, 32), windows=0), "windows 0"),
         (lambda m: m.canvas((32, 32), temperature=-1), "temperature -1"),
         (lambda m: m.canvas((32, 32), remask=1.5), "remask 1.5"),
         (lambda m: m.inpaint(photo(20, 20), (0, 0, 5, 5), remask=float("nan")), "remask nan"),

@@ -22,6 +22,7 @@ from unmask.diffusion.schedule import (
     optimal_counts,
     shaped_counts,
 )
+from unmask.diffusion.settings import SCHEDULES, Settings
 from unmask.errors import ConfigError
 from unmask.rng import generator
 
@@ -49,7 +50,8 @@ def test_every_schedule_in_every_order_reveals_each_position_once(grid, num_step
     """One step for each position, none out of range; but for the paper's chain, none that reveals nothing."""
     N = grid[0] * grid[1]
     for order in ORDERS:
-        plan = make_plan(range(2), grid, num_steps, schedule=schedule, order=order, curve=CURVE, seed=seed)
+        settings = Settings(steps=num_steps, schedule=schedule, order=order)
+        plan = make_plan(range(2), grid, settings, curve=CURVE, seed=seed)
         assert plan.shape == (2, N)
         assert plan.min() >= 1
         assert plan.max() <= num_steps
@@ -81,7 +83,8 @@ def test_shaped_schedules_are_maskgits():
 
 @pytest.mark.parametrize("schedule", ["cosine", "arccos", "optimal"])
 def test_steps_come_in_the_order_asked_for(schedule):
-    plan = make_plan(range(1), (4, 4), 5, schedule=schedule, order="raster", curve=CURVE, seed=0)[0]
+    settings = Settings(steps=5, schedule=schedule, order="raster")
+    plan = make_plan(range(1), (4, 4), settings, curve=CURVE, seed=0)[0]
     assert (plan.diff() <= 0).all()
     assert plan[0] == 5
 
@@ -103,10 +106,41 @@ def test_the_paper_s_chain_takes_162_passes_for_256_steps():
 
 @pytest.mark.parametrize("order", ["random", "halton"])
 def test_a_plan_is_its_image_s_and_its_seed_s(order):
-    plans = make_plan(range(6), (4, 4), 8, order=order, seed=0)
-    assert torch.equal(plans[4:], make_plan(range(4, 6), (4, 4), 8, order=order, seed=0))
+    settings = Settings(steps=8, order=order)
+    plans = make_plan(range(6), (4, 4), settings, seed=0)
+    assert torch.equal(plans[4:], make_plan(range(4, 6), (4, 4), settings, seed=0))
     assert not torch.equal(plans[0], plans[1])
-    assert not torch.equal(plans, make_plan(range(6), (4, 4), 8, order=order, seed=1))
+    assert not torch.equal(plans, make_plan(range(6), (4, 4), settings, seed=1))
+
+
+@given(grids, st.integers(1, 90), st.sampled_from(sorted(SCHEDULES)), st.integers(0, 99))
+def test_a_plan_of_a_part_reveals_all_of_it_as_a_plan_of_a_whole_would(grid, num_steps, schedule, seed):
+    """Counts of an edit are those of a picture of as many codes; what is known has no step."""
+    masked = torch.rand(grid[0] * grid[1], generator=generator(seed)) < 0.6
+    masked[0] = True
+    settings = Settings(steps=num_steps, schedule=schedule, order="raster")
+    (plan,) = make_plan(range(1), grid, settings, masked=masked, curve=CURVE, seed=seed)
+    assert torch.equal(plan > 0, masked)
+    assert (plan[masked].diff() <= 0).all()
+    if schedule in ("cosine", "arccos"):
+        (whole,) = make_plan(range(1), (1, int(masked.sum())), settings, seed=seed)
+        assert torch.equal(plan[masked], whole)
+
+
+def test_an_edit_is_planned_by_that_part_of_the_curve_that_it_goes_through():
+    """A quarter of a grid masked: its codes cost h(1/N), …, h(N/4)."""
+    whole, part = costs_by_count(CURVE, 256), costs_by_count(CURVE, 64, share=0.25)
+    assert part.tolist() == pytest.approx(whole[:64].tolist(), abs=2e-6)
+
+
+def test_large_canvases_are_planned_in_the_proportions_of_smaller_ones():
+    settings = Settings(steps=8, schedule="optimal", order="raster")
+    large, small = (
+        make_plan(range(1), (32, width), settings, curve=CURVE, seed=0)[0].bincount(minlength=9)[1:]
+        for width in (32 * 5, 32)
+    )
+    assert large.sum() == 32 * 32 * 5
+    assert ((large - 5 * small).abs() <= 5).all()
 
 
 def compositions(total, most):
@@ -202,7 +236,7 @@ def test_a_plan_by_a_measured_curve_costs_hardly_more_than_one_by_the_true_curve
 def test_optimal_without_a_curve_is_refused():
     for curve in (None, {}):
         with pytest.raises(ConfigError, match="no curve"):
-            make_plan(range(1), (4, 4), 4, schedule="optimal", curve=curve, seed=0)
+            make_plan(range(1), (4, 4), Settings(steps=4, schedule="optimal"), curve=curve, seed=0)
 
 
 def test_radical_inverses_are_mirrored_digits():

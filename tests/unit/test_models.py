@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from tests.untrained import untrained
-from unmask.models import Model, locate
+from unmask.models import locate
+from unmask.pipeline import Pipeline
 from unmask.storage import hub
 
 
@@ -37,6 +38,6 @@ def test_what_is_missing_in_a_folder_that_is_there_is_not_looked_for_on_the_hub(
 
 def test_a_model_knows_its_codec_by_the_fingerprint_that_codes_are_stamped_with():
     bundle = untrained()
-    model = Model(bundle, torch.device("cpu"))
+    model = Pipeline(bundle, torch.device("cpu"))
     assert model.codec_fingerprint == bundle.codec.fingerprint
     assert model.fingerprint == f"{bundle.codec.fingerprint}-{bundle.prior.fingerprint}"

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from tests.untrained import untrained
-from unmask.diffusion.settings import SamplingConfig
+from unmask.diffusion.settings import Settings
 from unmask.errors import DataError
 from unmask.pipeline import Pipeline
 from unmask.samples import SampleFolder
 
-SETTINGS = SamplingConfig(steps=2, temperature=(1.0, 0.5))
+SETTINGS = Settings(steps=2, temperature=(1.0, 0.5))
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_a_training_that_left_small_pictures_out_leaves_no_sample_out(folder, mo
     ("change", "sentence"),
     [
         ({"seed": 4}, "holds samples of another request: seed 3, not 4"),
-        ({"settings": SamplingConfig(steps=3, temperature=(1.0, 0.5))}, r"request: steps 2, not 3\n"),
+        ({"settings": Settings(steps=3, temperature=(1.0, 0.5))}, r"request: steps 2, not 3\n"),
     ],
 )
 def test_another_request_is_refused(folder, change, sentence):

@@ -1,10 +1,13 @@
 """Arguments that several commands take, each said once. Free of torch, so that ``--help`` is instant."""
 
-from typing import Annotated
+from dataclasses import dataclass, field, fields, make_dataclass
+from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
+from tyro.constructors import PrimitiveConstructorSpec
 
 from unmask.devices import Device
+from unmask.diffusion.settings import RECOMMENDED, SETTINGS, Setting, Use
 from unmask.onnx.config import Backend
 
 _SETS = "a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji'"
@@ -44,3 +47,63 @@ BackendOption = Annotated[
     Backend,
     arg(help="What computes the prior. onnx, onnx-int8: onnxruntime on the CPU (docs/models.md)."),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Versions:
+    """What comes of an edit."""
+
+    count: int = 4
+    """Versions to make."""
+    rank: bool = False
+    """Put the versions in order, the one whose new codes the model finds likeliest first."""
+    seam: int | None = None
+    """Pixels over which what is new fades into the picture. 0: a hard edge. None: half a code."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettingsFlags:
+    """How codes are drawn; what is not said is as the model recommends."""
+
+    settings: Annotated[str, arg(metavar="NAME")] = RECOMMENDED
+    """Where to begin. recommended: the model's own, if it has any, else the paper's. paper: the paper's."""
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """The settings that were given, and for sweeps the lists of them."""
+        values = {each.name: getattr(self, each.name) for each in fields(self) if each.name in SETTINGS}
+        return {name: value for name, value in values.items() if value is not NOT_GIVEN}
+
+
+SettingsOption = Annotated[SettingsFlags, arg(name="")]
+NOT_GIVEN = object()
+
+
+def settings_flags(use: Use, *, swept: bool = False) -> type[SettingsFlags]:
+    """Flags for every setting of a use, or for lists of their values."""
+    flags = [
+        (name, _flag(setting, swept), field(default=NOT_GIVEN))
+        for name, setting in SETTINGS.items()
+        if use in setting.uses
+    ]
+    return make_dataclass("SettingsFlags", flags, bases=(SettingsFlags,), frozen=True, kw_only=True)
+
+
+def _flag(setting: Setting, swept: bool) -> Any:
+    values = "|".join(setting.choices) if setting.choices else "INT" if setting.kind == "integer" else "FLOAT"
+    values = f"{{all}}|{values}" if setting.optional else values
+
+    def read(words: list[str]) -> Any:
+        return [setting.read(word.split()) for word in words[0].split(",")] if swept else setting.read(words)
+
+    spec = PrimitiveConstructorSpec(
+        nargs=(1, 2) if setting.pair and not swept else 1,
+        metavar=f"{values},…" if swept else values,
+        instance_from_str=read,
+        is_instance=lambda value: True,
+        str_from_instance=lambda value: [""],
+    )
+    choices = (f"{name}: {does}." for name, does in (setting.choices or {}).items())
+    words = " ".join([setting.help, *choices])
+    words = f"{words} A list, swept." if swept else words
+    return Annotated[Any, spec, arg(help=words, help_behavior_hint="(default: the model's own)")]

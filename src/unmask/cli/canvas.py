@@ -1,22 +1,22 @@
 """``unmask canvas``: a picture larger than any of the training."""
 
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
-from unmask.cli.arguments import BackendOption, DeviceOption, Model
+from unmask.cli.arguments import BackendOption, DeviceOption, Model, SettingsOption, settings_flags
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, counting, write_pictures
-from unmask.diffusion.settings import CanvasConfig
 from unmask.errors import ConfigError
 
 HELP = """Draw a picture larger than those that the model was trained on.
 
-  unmask canvas runs/prior/best --size 768x256 --out wide.png
-  unmask canvas runs/prior/best --size 512x512 --stride 4 --steps 64       faster, less exact
+  unmask canvas emoji --size 256x64 --out wide.png
+  unmask canvas runs/prior --size 512x512 --stride 4 --steps 64       faster, less exact
+  unmask canvas runs/prior --size 512x512 --settings paper            slower, exact
 
 What a code could be is the mean of what all windows of the trained size that contain it say."""
 
@@ -33,7 +33,7 @@ class Arguments:
     seed: int = 0
     device: DeviceOption = "auto"
     backend: BackendOption = "torch"
-    canvas: Annotated[CanvasConfig, tyro.conf.arg(name="")] = field(default_factory=CanvasConfig)
+    sampling: SettingsOption = field(default_factory=settings_flags("canvas"))
 
 
 def main(argv: list[str]) -> None:
@@ -47,9 +47,10 @@ def main(argv: list[str]) -> None:
     with bar("drawing") as report:
         picture = model.canvas(
             size,
-            **asdict(arguments.canvas),
+            settings=arguments.sampling.settings,
             seed=arguments.seed,
             on_step=counting(report, model.prior.mask_id),
+            **arguments.sampling.changes,
         )
     (path,) = write_pictures([picture], arguments.out)
     print(f"{size[0]}×{size[1]} pixels: {path}")

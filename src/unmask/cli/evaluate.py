@@ -1,20 +1,28 @@
 """``unmask evaluate``: how good samples or reconstructions are, over a sweep of settings."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import tyro
 from rich.console import Console
 
-from unmask.cli.arguments import AnyModel, BackendOption, Data, DeviceOption
+from unmask.cli.arguments import (
+    AnyModel,
+    BackendOption,
+    Data,
+    DeviceOption,
+    SettingsFlags,
+    SettingsOption,
+    settings_flags,
+)
 from unmask.cli.loading import load_model
-from unmask.diffusion.settings import SamplingConfig
+from unmask.diffusion.settings import Settings
 from unmask.errors import ConfigError, DataError
 from unmask.evaluation.config import FIGURES, Metric
-from unmask.evaluation.results import SETTINGS, Results, in_words, samples_folder
+from unmask.evaluation.results import Results, in_words, samples_folder
 from unmask.samples import SampleFolder
 
 if TYPE_CHECKING:
@@ -24,15 +32,7 @@ if TYPE_CHECKING:
     from unmask.evaluation.protocol import Protocol
     from unmask.pipeline import Pipeline
 
-T = TypeVar("T")
 WIDE = 1000  # characters: more than any table has, since figures are never to be cut
-EXAMPLES = {
-    "steps": "--steps 16,50,all",
-    "temperature": "--temperature 0.8,0.9,1",
-    "schedule": "--schedule even,cosine",
-    "order": "--order random,halton",
-    "remask": "--remask 0,0.3",
-}
 
 HELP = """Compare samples or reconstructions with real pictures: FID, KID, precision, recall and more.
 
@@ -59,16 +59,6 @@ class Arguments:
     """Which of fid, kid, prdc (precision, recall, density, coverage) and diversity."""
     count: int = 1000
     """Samples for each setting. Of reconstructions and held-out pictures all are taken."""
-    steps: str = "all"
-    """Steps of the chain, a list; all: as many as a picture has codes."""
-    temperature: str = "1"
-    """Temperatures, a list."""
-    schedule: str = "even"
-    """Schedules, a list: even, cosine, arccos, optimal."""
-    order: str = "random"
-    """Orders, a list: random, halton, raster, confidence, entropy."""
-    remask: str = "0"
-    """Shares of codes that are redrawn, a list (docs/sampling.md)."""
     split: Literal["train", "validation", "all"] | None = None
     """Real pictures to compare with. None: validation for reconstructions, else train."""
     k: int = 3
@@ -82,6 +72,7 @@ class Arguments:
     """Pictures drawn at a time."""
     device: DeviceOption = "auto"
     backend: BackendOption = "torch"
+    sampling: SettingsOption = field(default_factory=settings_flags("sample", swept=True))
 
     def check(self) -> list[Metric]:
         """The metrics asked for; refuse what could not be done, before anything is computed."""
@@ -113,8 +104,9 @@ class Arguments:
 def main(argv: list[str]) -> None:
     """Compute every figure that is missing, then show all of them."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask evaluate", description=HELP)
-    metrics, sweep = arguments.check(), _sweep(arguments)
+    metrics = arguments.check()
     model = load_model(arguments.model, arguments.device, arguments.backend)
+    sweep = _sweep(model, arguments.sampling) if arguments.what == "samples" else [None]
     real = _real(model, arguments.data, arguments.side)
     held_out = _real(model, arguments.data, "validation") if arguments.what == "held-out" else None
     count = arguments.count if arguments.what == "samples" else len(held_out or real)
@@ -131,26 +123,11 @@ def main(argv: list[str]) -> None:
     _show(results, [figure for metric in metrics for figure in FIGURES[metric]])
 
 
-def _sweep(arguments: Arguments) -> list[SamplingConfig | None]:
-    """Every combination of the lists; where nothing is sampled there is only one."""
-    if arguments.what != "samples":
-        return [None]
-    lists = (
-        _list(arguments.steps, "steps", lambda word: None if word == "all" else int(word)),
-        _list(arguments.temperature, "temperature", float),
-        _list(arguments.schedule, "schedule", str),
-        _list(arguments.order, "order", str),
-        _list(arguments.remask, "remask", float),
-    )
-    settings: list[dict[str, Any]] = [dict(zip(SETTINGS, values, strict=True)) for values in product(*lists)]
-    return [SamplingConfig(**each) for each in settings]
-
-
-def _list(text: str, name: str, read: Callable[[str], T]) -> list[T]:
-    try:
-        return [read(word.strip()) for word in text.split(",")]
-    except ValueError:
-        raise ConfigError(f"{text!r} is no list for {name}", hint=f"such as:  {EXAMPLES[name]}") from None
+def _sweep(model: "Pipeline", given: SettingsFlags) -> Sequence[Settings | None]:
+    """Every combination of the lists, over what the model recommends."""
+    lists = given.changes
+    combinations = (dict(zip(lists, values, strict=True)) for values in product(*lists.values()))
+    return [model.settings("sample", given.settings, **each) for each in combinations]
 
 
 def _real(model: "Pipeline", data: str, side: Literal["train", "validation", "all"]) -> "PixelSet":
@@ -192,7 +169,7 @@ def _reference(model: "Pipeline", real: "PixelSet", arguments: Arguments) -> "Re
 
 
 def _pictures(
-    model: "Pipeline", config: SamplingConfig | None, real: "PixelSet", arguments: Arguments
+    model: "Pipeline", config: Settings | None, real: "PixelSet", arguments: Arguments
 ) -> "PixelSet":
     """The pictures of one setting: samples from their folder, or reconstructions."""
     from unmask.evaluation.compare import reconstructed

@@ -6,16 +6,22 @@ from typing import Annotated
 
 import tyro
 
-from unmask.cli.arguments import BackendOption, DeviceOption, Model
+from unmask.cli.arguments import (
+    BackendOption,
+    DeviceOption,
+    Model,
+    SettingsOption,
+    Versions,
+    settings_flags,
+)
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, counting, write_pictures
 from unmask.data.pictures import open_picture
-from unmask.diffusion.settings import EditConfig
 
 HELP = """Make a picture larger: the model draws what could lie beyond its edges.
 
-  unmask extend runs/prior/best church.png --right 128
-  unmask extend runs/prior/best church.png --left 64 --right 64 --top 32 --count 1
+  unmask extend runs/prior church.png --right 128
+  unmask extend runs/prior church.png --left 64 --right 64 --top 32 --count 1
 
 The picture stays as it is, except for a seam along the edges that were moved, half a code wide, over which
 new fades into old; --seam 0 leaves it out. Its contents should be as large as in the training pictures."""
@@ -41,7 +47,8 @@ class Arguments:
     seed: int = 0
     device: DeviceOption = "auto"
     backend: BackendOption = "torch"
-    edit: Annotated[EditConfig, tyro.conf.arg(name="")] = field(default_factory=EditConfig)
+    versions: Annotated[Versions, tyro.conf.arg(name="")] = field(default_factory=Versions)
+    sampling: SettingsOption = field(default_factory=settings_flags("edit"))
 
 
 def main(argv: list[str]) -> None:
@@ -59,9 +66,11 @@ def main(argv: list[str]) -> None:
             top=arguments.top,
             right=arguments.right,
             bottom=arguments.bottom,
-            **asdict(arguments.edit),
+            **asdict(arguments.versions),
+            settings=arguments.sampling.settings,
             seed=arguments.seed,
             on_step=counting(report, model.prior.mask_id),
+            **arguments.sampling.changes,
         )
     for path in write_pictures(pictures, arguments.out):
         print(path)

@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from unmask.cli.arguments import BackendOption, DeviceOption, Model
+from unmask.cli.arguments import (
+    BackendOption,
+    DeviceOption,
+    Model,
+    SettingsOption,
+    Versions,
+    settings_flags,
+)
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, counting, write_pictures
 from unmask.data.pictures import open_picture
-from unmask.diffusion.settings import EditConfig
 from unmask.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,8 +27,8 @@ if TYPE_CHECKING:
 
 HELP = """Replace a part of a picture by what the model thinks could be there.
 
-  unmask inpaint runs/prior/best church.png --box 40,0,96,128            left, top, width, height in pixels
-  unmask inpaint runs/prior/best church.png --mask towers.png --count 8 --rank
+  unmask inpaint runs/prior church.png --box 40,0,96,128            left, top, width, height in pixels
+  unmask inpaint runs/prior church.png --mask towers.png --count 8 --rank
 
 All other pixels stay as they are, except for a seam around the selection, half a code wide, over which new
 fades into old; --seam 0 leaves it out. Pictures may be of any size from the trained one up. The model knows
@@ -45,7 +51,8 @@ class Arguments:
     seed: int = 0
     device: DeviceOption = "auto"
     backend: BackendOption = "torch"
-    edit: Annotated[EditConfig, tyro.conf.arg(name="")] = field(default_factory=EditConfig)
+    versions: Annotated[Versions, tyro.conf.arg(name="")] = field(default_factory=Versions)
+    sampling: SettingsOption = field(default_factory=settings_flags("edit"))
 
 
 def main(argv: list[str]) -> None:
@@ -61,9 +68,11 @@ def main(argv: list[str]) -> None:
         pictures = model.inpaint(
             arguments.image,
             mask,
-            **asdict(arguments.edit),
+            **asdict(arguments.versions),
+            settings=arguments.sampling.settings,
             seed=arguments.seed,
             on_step=counting(report, model.prior.mask_id),
+            **arguments.sampling.changes,
         )
     for path in write_pictures(pictures, arguments.out):
         print(path)

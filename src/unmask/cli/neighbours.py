@@ -1,19 +1,18 @@
 """``unmask neighbours``: the training pictures that samples are nearest to."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import tyro
 from PIL import Image, ImageDraw
 from rich.console import Console
 from rich.table import Table
 
-from unmask.cli.arguments import DeviceOption, Model, TrainingData
+from unmask.cli.arguments import DeviceOption, Model, SettingsOption, TrainingData, settings_flags
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, counting, write_pictures, write_rows
-from unmask.diffusion.settings import SamplingConfig
 from unmask.errors import ConfigError
 from unmask.evaluation.config import Space
 
@@ -54,7 +53,7 @@ class Arguments:
     csv: Path | None = None
     """A file for all distances."""
     device: DeviceOption = "auto"
-    sampling: Annotated[SamplingConfig, tyro.conf.arg(name="")] = field(default_factory=SamplingConfig)
+    sampling: SettingsOption = field(default_factory=settings_flags("sample"))
 
     def check(self) -> None:
         """Refuse what could not be done, before anything is computed."""
@@ -99,9 +98,8 @@ def _samples(model: "Pipeline", arguments: Arguments) -> list[Image.Image]:
         return [Image.fromarray(picture) for picture in pixels.read(range(len(pixels)))]
     with bar("sampling") as report:
         on_step = counting(report, model.prior.mask_id)
-        return model.sample(
-            arguments.samples, seed=arguments.seed, on_step=on_step, **asdict(arguments.sampling)
-        )
+        settings = model.settings("sample", arguments.sampling.settings, **arguments.sampling.changes)
+        return model.sample(arguments.samples, settings=settings, seed=arguments.seed, on_step=on_step)
 
 
 def _print(found: "list[list[Neighbour]]") -> None:

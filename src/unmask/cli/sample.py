@@ -3,16 +3,15 @@
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import tyro
 from PIL import Image
 
-from unmask.cli.arguments import BackendOption, DeviceOption, Model
+from unmask.cli.arguments import BackendOption, DeviceOption, Model, SettingsOption, settings_flags
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, write_file, write_pictures
 from unmask.data.pictures import encoded
-from unmask.diffusion.settings import SamplingConfig
 from unmask.errors import ConfigError
 from unmask.samples import SampleFolder
 from unmask.training.config import EngineConfig
@@ -24,10 +23,10 @@ if TYPE_CHECKING:
 
 HELP = """Draw new pictures into a folder, files named by number.
 
-  unmask sample runs/prior/best --count 64 --grid sheet.png
-  unmask sample runs/prior/best --steps 64 --remask 1 --gif unmasking.gif --out corrected
-  unmask sample runs/prior/best --steps 16 --schedule cosine --order halton --out fast
-  torchrun --nproc-per-node 4 -m unmask sample runs/prior/best --count 50000 --out many
+  unmask sample emoji --count 64 --grid sheet.png
+  unmask sample runs/prior --steps 64 --remask 1 --gif unmasking.gif --out corrected
+  unmask sample runs/prior --settings paper --out paper
+  torchrun --nproc-per-node 4 -m unmask sample runs/prior --count 50000 --out many
 
 After a stop, run the same command again to continue; with a larger count, only what is missing is drawn. The
 same seed always gives the same pictures, in one process or in several. What the settings do:
@@ -57,7 +56,7 @@ class Arguments:
     """Pictures drawn at a time."""
     device: DeviceOption = "auto"
     backend: BackendOption = "torch"
-    sampling: Annotated[SamplingConfig, tyro.conf.arg(name="")] = field(default_factory=SamplingConfig)
+    sampling: SettingsOption = field(default_factory=settings_flags("sample"))
 
     def check(self) -> None:
         """Refuse what could not be done, before anything is computed."""
@@ -79,7 +78,8 @@ def main(argv: list[str]) -> None:
     engine = Engine(EngineConfig(device=arguments.device))
     with engine.first_goes_first():  # what one process fetches or makes, the others find
         model = load_model(arguments.model, str(engine.device), arguments.backend)
-    folder = SampleFolder(arguments.out, model, arguments.seed, arguments.sampling)
+    settings = model.settings("sample", arguments.sampling.settings, **arguments.sampling.changes)
+    folder = SampleFolder(arguments.out, model, arguments.seed, settings)
     film: list[Tensor] = []
     watch = (lambda codes: film.append(codes[:MOVING].clone())) if arguments.gif else None
     with bar("sampling", visible=engine.is_first) as report:

@@ -1,4 +1,4 @@
-"""The twin's way: code after code in raster order."""
+"""How an autoregressive prior is sampled: code after code in raster order."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,9 +7,9 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from unmask.diffusion.draws import Address, draw
+from unmask.diffusion.draws import draw
 from unmask.diffusion.fill import OnStep
-from unmask.diffusion.settings import Temperature, check_draws
+from unmask.diffusion.settings import Settings
 
 
 class Continuer(Protocol):
@@ -30,11 +30,9 @@ class Continuer(Protocol):
 def autoregress(
     prior: Continuer,
     images: range,
+    settings: Settings,
     *,
     seed: int,
-    temperature: Temperature = 1.0,
-    top_k: int | None = None,
-    top_p: float = 1.0,
     batch: int = 16,
     on_step: OnStep | None = None,
 ) -> Tensor:
@@ -42,8 +40,8 @@ def autoregress(
 
     ``on_step`` sees all of them after every code, MASK where none is drawn yet, and copies what it keeps.
     """
-    check_draws(temperature, top_k, top_p)
-    pick = partial(draw, seed=seed, temperature=temperature, top_k=top_k, top_p=top_p)
+    settings.check_autoregressive()
+    pick = partial(draw, settings=settings, seed=seed)
     codes = torch.full((len(images), prior.num_positions), prior.mask_id)
     for start in range(0, len(images), batch):
         part = slice(start, start + batch)
@@ -56,7 +54,7 @@ def _continue(
     prior: Continuer,
     images: range,
     codes: Tensor,
-    pick: Callable[[Tensor, list[Address], Tensor], Tensor],
+    pick: Callable[..., Tensor],
     on_step: Callable[[], None] | None,
 ) -> None:
     """Fill (B, N) codes in place, column by column."""

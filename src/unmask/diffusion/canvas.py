@@ -16,6 +16,7 @@ from einops import rearrange
 from torch import Tensor
 
 from unmask.diffusion.fill import Denoiser
+from unmask.diffusion.settings import Settings
 from unmask.errors import ConfigError
 from unmask.rng import generator
 
@@ -36,19 +37,16 @@ class Canvas:
         denoise: Denoiser,
         window: tuple[int, int],
         grid: tuple[int, int],
+        settings: Settings,
         *,
-        stride: int = 1,
-        windows: int | None = None,
         seed: int = 0,
         batch: int = BATCH,
     ) -> None:
         assert all(a >= h for a, h in zip(grid, window, strict=True)), f"no window {window} fits {grid}"
-        if not 1 <= stride <= min(window):
+        if (stride := settings.stride) > min(window):
             raise ConfigError(f"stride {stride} is not in 1..{min(window)}; beyond it, windows leave gaps")
-        if windows is not None and windows < 1:
-            raise ConfigError(f"windows={windows} asks none; without a number all of them are asked")
         self.window, self.grid, self.batch = window, grid, batch
-        self._denoise, self._windows, self._seed = denoise, windows, seed
+        self._denoise, self._windows, self._seed = denoise, settings.windows, seed
         self._lattice = torch.outer(*(_starts(a, h, stride) for a, h in zip(grid, window, strict=True)))
 
     @property

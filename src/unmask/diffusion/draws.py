@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from unmask.diffusion.settings import Temperature
+from unmask.diffusion.settings import Settings, Temperature
 from unmask.errors import BundleError
 from unmask.rng import generator
 
@@ -18,11 +18,9 @@ def draw(
     logits: Tensor,
     addresses: Iterable[Address],
     left: Tensor,
+    settings: Settings,
     *,
     seed: int,
-    temperature: Temperature = 1.0,
-    top_k: int | None = None,
-    top_p: float = 1.0,
 ) -> Tensor:
     """(n, K) logits to (n,) codes distributed as softmax(logits / temperature); 0 is greedy.
 
@@ -36,8 +34,9 @@ def draw(
             hint="take a model from before, such as the run's best",
         )
     noise = gumbel_noise(addresses, logits.shape[1], seed=seed)
-    scale = temperature_at(temperature, left.cpu().double())[:, None]
-    return (restrict(logits, top_k, top_p) + scale * noise).argmax(1)  # the argmax of logits / scale + noise
+    scale = temperature_at(settings.temperature, left.cpu().double())[:, None]
+    likely = restrict(logits, settings.top_k, settings.top_p)
+    return (likely + scale * noise).argmax(1)  # the argmax of logits / scale + noise
 
 
 def gumbel_noise(addresses: Iterable[Address], num_codes: int, *, seed: int) -> Tensor:

@@ -1,15 +1,14 @@
 """The one loop: masked codes are revealed by a plan, each image at its own pace."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from unmask.diffusion.draws import Address, draw
-from unmask.diffusion.rules import Remasking, Rule
-from unmask.diffusion.settings import Temperature, check_draws
+from unmask.diffusion.rules import RULES, exchange
+from unmask.diffusion.settings import Settings
 from unmask.rng import generator
 
 OnStep = Callable[[Tensor], None]
@@ -33,30 +32,24 @@ def fill(
     denoise: Denoiser,
     codes: Tensor,
     plan: Tensor,
+    settings: Settings,
     *,
     seed: int,
     first: int = 0,
-    temperature: Temperature = 1.0,
-    top_k: int | None = None,
-    top_p: float = 1.0,
-    rule: Rule | None = None,
-    remask: Remasking | None = None,
     batch: int = 16,
     on_step: OnStep | None = None,
     on_draw: OnDraw | None = None,
 ) -> Tensor:
     """Fill every MASK of (B, N) codes, revealing each position at its step of the (B, N) plan.
 
-    An image takes a pass only at steps that reveal something in it. Up to ``batch`` images share a pass, at
-    different steps though they be, since the network knows no time; a finished one makes room for the next.
-    Image i is number ``first + i`` of its request: that and the seed settle its draws. A ``rule`` looks at
-    all masked positions and decides itself which to reveal; of the plan it is told how many. ``remask`` takes
+    An image takes a pass only at steps that reveal something in it. Up to ``batch`` images share a pass, each
+    at its own step, since the network is told no time; a finished one makes room for the next. Image i is
+    number ``first + i`` of its request: that and the seed settle its draws. An order that is a rule looks at
+    all masked positions and decides itself which to reveal; of the plan it is told how many. Remasking takes
     codes back and reveals others instead. ``on_step`` sees the codes after every pass, and copies what it
     keeps; ``on_draw`` sees every draw, those that a rule or remasking discards too.
     """
-    check_draws(temperature, top_k, top_p)
-    pick = partial(draw, seed=seed, temperature=temperature, top_k=top_k, top_p=top_p)
-    filling = _Filling(denoise, codes, plan, seed, first, pick, rule, remask, on_draw)
+    filling = _Filling(denoise, codes, plan, settings, seed, first, on_draw)
     waiting = filling.unknown.any(1).nonzero().flatten().tolist()[::-1]
     active: list[int] = []
     while waiting or active:
@@ -76,18 +69,16 @@ class _Filling:
         denoise: Denoiser,
         codes: Tensor,
         plan: Tensor,
+        settings: Settings,
         seed: int,
         first: int,
-        pick: Callable[[Tensor, list[Address], Tensor], Tensor],
-        rule: Rule | None,
-        remask: Remasking | None,
         on_draw: OnDraw | None,
     ) -> None:
         self.codes, self.plan = codes.cpu().clone(), plan.cpu().clone()
         self.unknown = self.codes == denoise.mask_id  # all other codes are the caller's and stay
         self.draws = torch.zeros_like(self.plan)  # how often a code was drawn
-        self._denoise, self._device, self._pick = denoise, codes.device, pick
-        self._rule, self._remask, self._on_draw = rule, remask, on_draw
+        self._denoise, self._device, self._on_draw = denoise, codes.device, on_draw
+        self._settings, self._rule = settings, RULES.get(settings.order)
         self._seed, self._first = seed, first
 
     @torch.no_grad()
@@ -97,9 +88,11 @@ class _Filling:
         masked = codes == self._denoise.mask_id
         due = masked & (steps == steps.masked_fill(~masked, 0).amax(1, keepdim=True))
         again = torch.zeros_like(due)
-        if self._remask:
+        if rescale := self._settings.remask:
             revealed, uniform = self.unknown[rows] & ~masked, self._uniform("remask", rows, masked)
-            again, early = self._remask(revealed, masked & ~due, uniform)
+            again, early = exchange(
+                revealed, masked & ~due, uniform, rescale=rescale, cap=self._settings.remask_cap
+            )
             steps[again], steps[early] = steps[early], steps[again]
             due = due | early
         asked = masked if self._rule else due
@@ -107,7 +100,7 @@ class _Filling:
         drawn = self._draw(logits, rows, masked, asked)
         if self._rule:
             noise = -(-self._uniform("rule", rows, masked).log()).log()
-            due = self._rule(logits.log_softmax(1), drawn, masked, due.sum(1), noise)
+            due = self._rule(logits.log_softmax(1), drawn, masked, due.sum(1), noise, self._settings)
             steps = _deal(steps, due, masked & ~due | again)
         self.plan[rows] = steps
         after = codes.masked_scatter(asked, drawn).where(due, codes).masked_fill(again, self._denoise.mask_id)
@@ -122,7 +115,7 @@ class _Filling:
         self.draws[rows] += asked
         addresses = list(zip(images.tolist(), position.tolist(), draws.tolist(), strict=True))
         left = masked.double().sum(1) / self.unknown[rows].sum(1)
-        drawn = self._pick(logits, addresses, left[row])
+        drawn = draw(logits, addresses, left[row], self._settings, seed=self._seed)
         if self._on_draw:
             self._on_draw(logits, addresses, drawn)
         return drawn

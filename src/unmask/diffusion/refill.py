@@ -7,9 +7,8 @@ from torch import Tensor
 
 from unmask.diffusion.draws import Address
 from unmask.diffusion.fill import Denoiser, OnStep, fill
-from unmask.diffusion.rules import Remasking
-from unmask.diffusion.schedule import even_plan
-from unmask.diffusion.settings import Temperature
+from unmask.diffusion.schedule import Curve, make_plan
+from unmask.diffusion.settings import Settings
 
 
 class Candidates(NamedTuple):
@@ -22,23 +21,23 @@ class Candidates(NamedTuple):
 def refill(
     denoise: Denoiser,
     codes: Tensor,
+    grid: tuple[int, int],
     count: int,
+    settings: Settings,
     *,
     seed: int,
-    steps: int | None = None,
-    temperature: Temperature = 1.0,
-    remask: Remasking | None = None,
+    curve: Curve | None = None,
     batch: int = 16,
     on_step: OnStep | None = None,
 ) -> Candidates:
     """``count`` ways to fill the MASKs of (N,) codes; known codes stay.
 
-    The chain has as many steps as there are MASKs, unless a number is given. Without ``remask`` the
-    log-probabilities are those of the new codes, exact for the model as it is, whatever the temperature of
-    the draws; with it they only rank. They take no pass of their own.
+    Without remasking the log-probabilities are those of the new codes, exact for the model as it is, whatever
+    the temperature of the draws; with it they only rank. They take no pass of their own.
     """
-    steps = int((codes == denoise.mask_id).sum()) if steps is None else steps
-    assert min(steps, count) > 0, "checked before"
+    masked = codes == denoise.mask_id
+    assert masked.any(), "checked before"
+    plan = make_plan(range(count), grid, settings, seed=seed, masked=masked, curve=curve)
     log_p = torch.zeros(count, len(codes), dtype=torch.float64)
 
     def note(logits: Tensor, addresses: list[Address], drawn: Tensor) -> None:
@@ -48,10 +47,9 @@ def refill(
     filled = fill(
         denoise,
         codes.expand(count, -1),
-        even_plan(range(count), len(codes), steps, seed=seed),
+        plan,
+        settings,
         seed=seed,
-        temperature=temperature,
-        remask=remask,
         batch=batch,
         on_step=on_step,
         on_draw=note,

@@ -4,17 +4,20 @@ A rows, N positions; each image at a step of its own.
 """
 
 import math
-from functools import partial
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
+from unmask.diffusion.settings import Settings
+
 
 class Rule(Protocol):
     """What to reveal now, given what the network says of every masked position."""
 
-    def __call__(self, log_p: Tensor, drawn: Tensor, masked: Tensor, counts: Tensor, noise: Tensor) -> Tensor:
+    def __call__(
+        self, log_p: Tensor, drawn: Tensor, masked: Tensor, counts: Tensor, noise: Tensor, settings: Settings
+    ) -> Tensor:
         """(A, N) bool, some of each row's masked positions.
 
         log_p: (n, K) of the masked positions, row-major.  drawn: (n,) codes drawn there.  masked: (A, N)
@@ -22,18 +25,8 @@ class Rule(Protocol):
         """
 
 
-class Remasking(Protocol):
-    """What to take back now."""
-
-    def __call__(self, revealed: Tensor, later: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
-        """Revealed positions to mask again, and as many later ones to reveal instead: (A, N) bool both.
-
-        revealed: (A, N) bool, drawn before.  later: (A, N) bool, masked and not due yet.  uniform: (A, N).
-        """
-
-
 def confidence(
-    log_p: Tensor, drawn: Tensor, masked: Tensor, counts: Tensor, noise: Tensor, *, temperature: float
+    log_p: Tensor, drawn: Tensor, masked: Tensor, counts: Tensor, noise: Tensor, settings: Settings
 ) -> Tensor:
     """As many as planned, those whose drawn codes are likeliest (MaskGIT).
 
@@ -42,11 +35,11 @@ def confidence(
     sure = log_p.gather(1, drawn[:, None]).squeeze(1)
     left = (masked.sum(1) - counts) / masked.shape[1]
     scores = torch.zeros_like(noise).masked_scatter(masked, sure.to(noise))
-    return highest(scores + temperature * left[:, None] * noise, masked, counts)
+    return highest(scores + settings.choice_temperature * left[:, None] * noise, masked, counts)
 
 
 def entropy(
-    log_p: Tensor, drawn: Tensor, masked: Tensor, counts: Tensor, noise: Tensor, *, gamma: float
+    log_p: Tensor, drawn: Tensor, masked: Tensor, counts: Tensor, noise: Tensor, settings: Settings
 ) -> Tensor:
     """The largest set of lowest entropies whose sum less its maximum is at most ``gamma`` nats.
 
@@ -57,14 +50,17 @@ def entropy(
     each = torch.full_like(noise, math.inf).masked_scatter(masked, nats.to(noise))
     ordered, positions = each.sort(dim=1, stable=True)
     below = ordered.cumsum(1) - ordered  # in rising order the maximum is the last
-    return torch.zeros_like(masked).scatter(1, positions, below <= gamma) & masked
+    return torch.zeros_like(masked).scatter(1, positions, below <= settings.gamma) & masked
 
 
 def exchange(
     revealed: Tensor, later: Tensor, uniform: Tensor, *, rescale: float, cap: float
 ) -> tuple[Tensor, Tensor]:
-    """Remasking with probability σ = rescale · min(cap, σ_max) a code (ReMDM, Wang et al., 2025).
+    """Revealed positions to mask again, and as many later ones to reveal instead: (A, N) bool both.
 
+    revealed: (A, N) bool, drawn before.  later: (A, N) bool, masked and not due yet.  uniform: (A, N).
+
+    A code is masked again with probability σ = rescale · min(cap, σ_max) (ReMDM, Wang et al., 2025), where
     σ_max = min(1, (1 − α_s) / α_t) with the image's own shares: α_t of its codes revealed before this step,
     1 − α_s masked after it. What is masked again changes places with positions that wait, drawn evenly, so
     that every step leaves as many masked as was planned.
@@ -76,12 +72,11 @@ def exchange(
     return highest(uniform, chosen, counts), highest(uniform, later, counts)
 
 
-def remasking(rescale: float, cap: float = 1.0) -> Remasking | None:
-    """``exchange`` with these settings, or None where they take nothing back."""
-    return partial(exchange, rescale=rescale, cap=cap) if rescale else None
-
-
 def highest(scores: Tensor, among: Tensor, counts: Tensor) -> Tensor:
     """(A, N) bool: in each row of scores the ``counts`` highest, (A,), ``among`` the positions given."""
     ranks = scores.masked_fill(~among, -math.inf).argsort(dim=1, descending=True, stable=True).argsort(dim=1)
     return among & (ranks < counts[:, None])
+
+
+RULES: dict[str, Rule] = {"confidence": confidence, "entropy": entropy}
+"""The orders that look at all masked positions."""

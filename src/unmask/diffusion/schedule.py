@@ -12,7 +12,8 @@ import torch
 from numpy.polynomial import Polynomial
 from torch import Tensor
 
-from unmask.diffusion.order import ORDERS
+from unmask.diffusion.order import ORDERS, random_order
+from unmask.diffusion.settings import Settings
 from unmask.errors import ConfigError
 from unmask.rng import generator
 
@@ -20,35 +21,42 @@ Curve = Mapping[str, Sequence[float]]
 """h(r): the mean ``nats`` of a masked code, and their standard ``error``, by ``ratio`` of codes masked."""
 TRIFLE = 1e-3  # nats
 SMOOTH_DEGREE = 6
+LEVELS = 1024  # of codes masked, told apart by an optimal schedule: its cost grows with their square
 
 
 def make_plan(
     images: range,
     grid: tuple[int, int],
-    num_steps: int,
+    settings: Settings,
     *,
-    schedule: str = "even",
-    order: str = "random",
-    curve: Curve | None = None,
     seed: int,
+    masked: Tensor | None = None,
+    curve: Curve | None = None,
 ) -> Tensor:
-    """(B, N) steps of a schedule and an order by their names; even × random is the paper's chain.
+    """(B, N) steps of the settings' schedule and order; even × random is the paper's chain.
 
     ``images`` are the numbers of the pictures within a request: each has a plan of its own, whatever batch it
-    is in. ``optimal`` wants the model's curve.
+    is in. It covers the positions that are ``masked``, (N,) bool, or all; a rule finds the order later, and
+    begins with a random one. ``optimal`` wants the model's curve.
     """
-    N = grid[0] * grid[1]
-    fixed = None if schedule == "even" else _repeat(_counts(schedule, N, num_steps, curve))
-    plans = []
-    for image in images:
-        steps = even_steps(N, num_steps, generator(seed, "steps", image)) if fixed is None else fixed
-        plans.append(steps[ORDERS[order](grid, generator(seed, "order", image))])
-    return torch.stack(plans)
+    masked = torch.ones(grid[0] * grid[1], dtype=torch.bool) if masked is None else masked.cpu()
+    num_masked = int(masked.sum())
+    num_steps, make_order = settings.steps or num_masked, ORDERS.get(settings.order, random_order)
+    fixed = None
+    if settings.schedule != "even":
+        share = num_masked / len(masked)
+        fixed = _repeat(_counts(settings.schedule, num_masked, num_steps, share, curve))
+    plans = torch.zeros(len(images), len(masked), dtype=torch.int64)
+    for plan, image in zip(plans, images, strict=True):
+        steps = even_steps(num_masked, num_steps, generator(seed, "steps", image)) if fixed is None else fixed
+        order = make_order(grid, generator(seed, "order", image))[masked]
+        plan[masked] = steps[order.argsort().argsort()]
+    return plans
 
 
 def even_plan(images: range, num_positions: int, num_steps: int, *, seed: int) -> Tensor:
     """The paper's chain with its steps evenly skipped to S: (B, N) steps, each uniform on 1..S."""
-    return make_plan(images, (1, num_positions), num_steps, seed=seed)
+    return make_plan(images, (1, num_positions), Settings(steps=num_steps), seed=seed)
 
 
 def even_steps(num_positions: int, num_steps: int, rng: torch.Generator) -> Tensor:
@@ -106,15 +114,15 @@ def optimal_counts(costs: Tensor, num_steps: int) -> Tensor:
     return torch.tensor(path).diff().flip(0)
 
 
-def costs_by_count(curve: Curve, num_positions: int) -> Tensor:
-    """(N,) values h(1), …, h(N) between the points of a measured curve, smoothed.
+def costs_by_count(curve: Curve, num_positions: int, share: float = 1.0) -> Tensor:
+    """(N,) values h(1), …, h(N) between the points of a measured curve, smoothed; N is that share of a grid.
 
     Noise is not worth planning for. A curve need not rise: a network that has seldom seen nearly everything
     may make less of it, and the last codes then cost less drawn together than one after the other. A trifle
     of a slope makes the evenest of plans that cost alike the cheapest; digits that another machine may
     compute otherwise are cut off, so that all plan alike.
     """
-    ratios = np.arange(1, num_positions + 1) / num_positions
+    ratios = share * np.arange(1, num_positions + 1) / num_positions
     costs = np.interp(ratios, curve["ratio"], smoothed(curve)).round(6)
     return torch.from_numpy(costs + TRIFLE * ratios)
 
@@ -136,16 +144,19 @@ def smoothed(curve: Curve) -> list[float]:
 SHAPES = {"cosine": cosine, "arccos": arccos}
 
 
-def _counts(schedule: str, num_positions: int, num_steps: int, curve: Curve | None) -> Tensor:
+def _counts(schedule: str, num_positions: int, num_steps: int, share: float, curve: Curve | None) -> Tensor:
     if schedule != "optimal":
         return shaped_counts(SHAPES[schedule], num_positions, num_steps)
     if not curve:
         raise ConfigError(
             "this model has no curve of costs to find the optimal schedule with: it was imported, or nothing "
-            "was held out when it was trained",
+            "was left for validation when it was trained",
             hint="take another:  --schedule cosine",
         )
-    return optimal_counts(costs_by_count(curve, num_positions), num_steps)
+    levels = min(num_positions, LEVELS)
+    counts = optimal_counts(costs_by_count(curve, levels, share), num_steps)
+    ends = counts.cumsum(0) * num_positions // levels
+    return ends.diff(prepend=ends.new_zeros(1))
 
 
 def _repeat(counts: Tensor) -> Tensor:

@@ -1,102 +1,137 @@
-"""What sampling can be told. Free of torch, so that ``--help`` is instant."""
+"""What sampling can be told, said once: commands, Python, the Studio, sweeps and files follow from it.
 
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_args
+Free of torch, so that ``--help`` is instant.
+"""
 
-from tyro.constructors import PrimitiveConstructorSpec
+import math
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
+from unmask.config import fit, merge
 from unmask.errors import ConfigError
 
 Temperature = float | tuple[float, float]
 """A constant, or one that moves linearly with the share of codes still to draw: from all of them to none."""
-Schedule = Literal["even", "cosine", "arccos", "optimal"]
-Order = Literal["random", "halton", "raster", "confidence", "entropy"]
+Use = Literal["sample", "canvas", "edit"]
+"""New pictures, pictures larger than those of the training, parts of pictures."""
+RECOMMENDED, PAPER = "recommended", "paper"
+PAPERS_OWN: dict[Use, dict[str, Any]] = {"sample": {}, "canvas": {"temperature": 0.8}, "edit": {}}
+SCHEDULES = {
+    "even": "the paper's chain",
+    "cosine": "few codes first, many at the end (MaskGIT)",
+    "arccos": "an even pace, and a rush at the end",
+    "optimal": "what costs least by the model's own curve",
+}
+ORDERS = {
+    "random": "the paper's",
+    "halton": "spread evenly",
+    "raster": "row by row",
+    "confidence": "the surest first (MaskGIT)",
+    "entropy": "as many of the surest as gamma allows, at its own pace",
+}
 
 
-def _read_steps(words: list[str]) -> int | None:
-    return None if words[0] in ("all", "None") else int(words[0])
-
-
-def _is_steps(value: Any) -> bool:
-    return value is None or isinstance(value, int)
-
-
-Steps = Annotated[
-    int | None,
-    PrimitiveConstructorSpec(
-        nargs=1,
-        metavar="{all}|INT",
-        instance_from_str=_read_steps,
-        is_instance=_is_steps,
-        str_from_instance=lambda steps: ["all" if steps is None else str(steps)],
-    ),
-]
-"""Steps of a chain. None, on the command line ``all``: as many as there are codes to draw."""
-
-
-def check_steps(steps: int | None) -> None:
-    """Refuse a chain that has no step."""
-    if steps is not None and steps < 1:
-        raise ConfigError(f"steps {steps} would reveal nothing; at least 1 is wanted")
-
-
-def check_draws(temperature: Temperature, top_k: int | None = None, top_p: float = 1.0) -> None:
-    """Refuse settings by which no code could be drawn."""
-    for value in temperature if isinstance(temperature, tuple) else (temperature,):
-        if not 0 <= value < float("inf"):
-            what = "negative" if value < 0 else "not a finite number"
-            raise ConfigError(f"temperature {value} is {what}; 0 is greedy, 1 is the model's own")
-    if top_k is not None and top_k < 1:
-        raise ConfigError(f"top-k {top_k} leaves no code to draw; 1 is greedy")
-    if not 0 < top_p <= 1:
-        raise ConfigError(f"top-p {top_p} is not in (0, 1]; 1 leaves the model's own distribution")
-
-
-def check_remasking(remask: float, cap: float = 1.0) -> None:
-    """Refuse what are no probabilities."""
-    if not (0 <= remask <= 1 and 0 <= cap <= 1):
-        raise ConfigError(f"remask {remask} and remask-cap {cap} must be in [0, 1]")
+def setting(default: Any, label: str, text: str, **more: Any) -> Any:
+    """A field of ``Settings``; ``more`` is what else a ``Setting`` says."""
+    return field(default=default, metadata={"label": label, "help": text, **more})
 
 
 @dataclass(frozen=True, kw_only=True)
-class SamplingConfig:
-    """How codes are drawn from a prior."""
+class Settings:
+    """How codes are drawn: of new pictures, on canvases and in edits. Python: docs/python.md."""
 
-    steps: Steps = None
-    """Steps, S. A picture takes at most so many network passes. all: as many as it has codes (the paper)."""
-    temperature: Temperature = 1.0
-    """Below 1 likelier codes, 0 the likeliest. Two numbers: from the first code linearly to the last."""
-    schedule: Schedule = "even"
-    """How many codes a step reveals. even: the paper's chain. cosine, arccos: MaskGIT's. optimal: what costs
-    least by the model's own curve."""
-    order: Order = "random"
-    """Which codes come first. random: the paper's. halton: spread evenly. raster: row by row. confidence: the
-    surest ones (MaskGIT). entropy: as many of the surest as gamma allows, at its own pace."""
-    top_k: int | None = None
-    """Draw from the k likeliest codes only."""
-    top_p: float = 1.0
-    """Draw from the fewest codes that together have this probability."""
-    choice_temperature: float = 4.5
-    """Noise on the confidence, falling to nothing with the share of codes masked."""
-    gamma: float = 8.0
-    """Nats that codes of one entropy-bounded pass may have in sum, less the largest. More: fewer passes."""
-    remask: float = 0.0
-    """Redraw codes (ReMDM): the probability in each step, as a share of the largest one possible."""
-    remask_cap: float = 1.0
-    """The largest probability of redrawing a code in a step."""
+    steps: int | None = setting(
+        None,
+        "Steps",
+        "Steps of the chain: at most so many network passes. all: as many as there are codes to draw.",
+        minimum=1,
+    )
+    temperature: float | tuple[float, float] = setting(
+        1.0,
+        "Temperature",
+        "Below 1 likelier codes, 0 the likeliest. Two numbers: from the first code linearly to the last.",
+        minimum=0,
+        step=0.05,
+        usual=1.5,
+    )
+    schedule: str = setting("even", "Schedule", "How many codes a step reveals.", choices=SCHEDULES)
+    order: str = setting("random", "Order", "Which codes come first.", choices=ORDERS)
+    remask: float = setting(
+        0.0,
+        "Remasking",
+        "Redraw codes (ReMDM): the probability in each step, as a share of the largest one possible.",
+        minimum=0,
+        maximum=1,
+        step=0.05,
+    )
+    remask_cap: float = setting(
+        1.0,
+        "Remasking at most",
+        "The largest probability of redrawing a code in a step.",
+        minimum=0,
+        maximum=1,
+        step=0.01,
+        advanced=True,
+    )
+    top_k: int | None = setting(
+        None, "Top k", "Draw from the k likeliest codes only.", minimum=1, usual=64, advanced=True
+    )
+    top_p: float = setting(
+        1.0,
+        "Top p",
+        "Draw from the fewest codes that together have this probability.",
+        minimum=0.01,
+        maximum=1,
+        step=0.01,
+        advanced=True,
+    )
+    choice_temperature: float = setting(
+        4.5,
+        "Noise on the confidence",
+        "Order confidence: noise, falling to nothing with the share of codes masked.",
+        minimum=0,
+        step=0.5,
+        usual=10,
+        advanced=True,
+    )
+    gamma: float = setting(
+        8.0,
+        "Nats in a pass",
+        "Order entropy: nats that the codes of a pass may have in sum, less the largest. More: fewer passes.",
+        minimum=0,
+        step=0.5,
+        usual=32,
+        advanced=True,
+    )
+    stride: int = setting(
+        1,
+        "Stride",
+        "Beyond the trained size: windows are this many codes apart. More: faster and less exact.",
+        minimum=1,
+        usual=8,
+        uses=("canvas", "edit"),
+    )
+    windows: int | None = setting(
+        None,
+        "Windows",
+        "Beyond the trained size: about this many random windows a pass. all: all that matter.",
+        minimum=1,
+        usual=64,
+        advanced=True,
+        uses=("canvas", "edit"),
+    )
 
     def __post_init__(self) -> None:
-        check_steps(self.steps)
-        check_draws(self.temperature, self.top_k, self.top_p)
-        for what, name, kinds in (("schedule", self.schedule, Schedule), ("order", self.order, Order)):
-            if name not in get_args(kinds):
-                raise ConfigError(f"there is no {what} {name!r}", hint=f"one of {', '.join(get_args(kinds))}")
-        for setting, value in (("choice-temperature", self.choice_temperature), ("gamma", self.gamma)):
-            if not value >= 0:
-                raise ConfigError(f"{setting} {value} must be at least 0")
-        check_remasking(self.remask, self.remask_cap)
+        for each in SETTINGS.values():
+            value = each.checked(getattr(self, each.name))
+            object.__setattr__(self, each.name, value)
         if self.order == "entropy" and (self.steps or self.schedule != "even" or self.remask):
-            raise ConfigError("the entropy order sets its own pace: it takes no steps, schedule or remasking")
+            raise ConfigError(
+                "the entropy order sets its own pace: it takes no steps, schedule or remasking",
+                hint="instead of the model's own settings:  --settings paper --order entropy",
+            )
 
     def check_autoregressive(self) -> None:
         """Refuse what has no meaning for a prior that draws code after code."""
@@ -105,59 +140,89 @@ class SamplingConfig:
                 "an autoregressive prior draws code after code; it takes no steps, schedule, order, remasking"
             )
 
-
-@dataclass(frozen=True, kw_only=True)
-class WindowedConfig:
-    """How codes are drawn where windows of the trained size are moved over a larger grid."""
-
-    steps: Steps = None
-    """Steps of the chain. all: as many as there are codes to draw."""
-    temperature: Temperature = 1.0
-    """Below 1 likelier codes, 0 the likeliest. Two numbers: from the first code linearly to the last."""
-    remask: float = 0.0
-    """Redraw codes (ReMDM): the probability in each step, as a share of the largest one possible."""
-    stride: int = 1
-    """Beyond the trained size: windows are this many codes apart. More: faster and less exact."""
-    windows: int | None = None
-    """Beyond the trained size: about this many random windows a pass. None: all that matter."""
-
-    def __post_init__(self) -> None:
-        check_steps(self.steps)
-        check_draws(self.temperature)
-        check_remasking(self.remask)
+    def of(self, use: Use) -> dict[str, Any]:
+        """What matters for a use, as plain JSON values; ``merge`` reads it back."""
+        values = {name: getattr(self, name) for name, each in SETTINGS.items() if use in each.uses}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
-class CanvasConfig(WindowedConfig):
-    """How a picture larger than those of the training is drawn."""
+class Setting:
+    """What is known of a setting."""
 
-    temperature: Temperature = 0.8
-    """Below 1 likelier codes, and parts that go together better (the paper: 0.8); 0 the likeliest. Two
-    numbers: from the first code linearly to the last."""
-    order: Order = "random"
-    """Which codes come first. random: the paper's. raster: row by row, what its authors' program does. The
-    others: docs/sampling.md."""
+    name: str
+    label: str
+    """Its name on the page."""
+    help: str
+    kind: Literal["integer", "number", "choice"]
+    default: Any
+    optional: bool
+    """None is a value too, in words ``all``."""
+    pair: bool
+    """Two numbers are a value too."""
+    choices: Mapping[str, str] | None = None
+    """The values that there are, and what each does."""
+    minimum: float | None = None
+    maximum: float | None = None
+    step: float = 1
+    """Of a slider."""
+    usual: float | None = None
+    """Where a slider ends, if not at the maximum."""
+    advanced: bool = False
+    """Not among the first that a form shows."""
+    uses: tuple[Use, ...] = ("sample", "canvas", "edit")
 
     @property
-    def sampling(self) -> SamplingConfig:
-        """How the codes of the canvas are drawn."""
-        return SamplingConfig(
-            steps=self.steps, temperature=self.temperature, order=self.order, remask=self.remask
-        )
+    def flag(self) -> str:
+        """Its name on the command line."""
+        return self.name.replace("_", "-")
+
+    def checked(self, value: Any) -> Any:
+        """The value in its own type; refused if it is no value of this setting."""
+        value = fit(value, HINTS[self.name], self.name)
+        if self.choices and value not in self.choices:
+            raise ConfigError(f"there is no {self.name} {value!r}", hint=f"one of {', '.join(self.choices)}")
+        low = -math.inf if self.minimum is None else self.minimum
+        high = math.inf if self.maximum is None else self.maximum
+        for number in value if isinstance(value, tuple) else (value,):
+            if isinstance(number, int | float) and not (low <= number <= high and math.isfinite(number)):
+                wanted = f"at least {low}" if high == math.inf else f"from {low} to {high}"
+                raise ConfigError(f"{self.flag} {number} should be {wanted}", hint=self.help)
+        return value
+
+    def read(self, words: Sequence[str]) -> Any:
+        """A value from what was typed: ``all`` is None, two numbers are a pair."""
+        convert = {"integer": int, "number": float, "choice": str}[self.kind]
+        values = [None if word == "all" else convert(word) for word in words]
+        return self.checked(values[0] if len(values) == 1 else values)
 
 
-@dataclass(frozen=True, kw_only=True)
-class EditConfig(WindowedConfig):
-    """How new parts of a picture are drawn."""
+def _described(name: str, default: Any, metadata: Mapping[str, Any]) -> Setting:
+    kinds = {HINTS[name], *typing.get_args(HINTS[name])}
+    kind: Any = "choice" if "choices" in metadata else "integer" if int in kinds else "number"
+    optional, pair = type(None) in kinds, any(typing.get_origin(each) is tuple for each in kinds)
+    return Setting(name=name, kind=kind, default=default, optional=optional, pair=pair, **metadata)
 
-    count: int = 4
-    """Versions to make."""
-    rank: bool = False
-    """Put the versions in order, the one whose new codes the model finds likeliest first."""
-    seam: int | None = None
-    """Pixels over which what is new fades into the picture. 0: a hard edge. None: half a code."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.count < 1:
-            raise ConfigError(f"{self.count} pictures cannot be drawn; 1 is the least", hint="--count 4")
+HINTS = typing.get_type_hints(Settings)
+SETTINGS = {each.name: _described(each.name, each.default, each.metadata) for each in fields(Settings)}
+"""Every setting by its name."""
+
+
+def choose(
+    use: Use,
+    sampling: Mapping[str, Mapping[str, Any]],
+    base: Settings | str | None,
+    changes: Mapping[str, Any],
+) -> Settings:
+    """The settings of a call: ``changes`` over some given, or over those of a name.
+
+    ``sampling`` are a model's own by name and use; without a name they are those it recommends. A model
+    that recommends none is sampled as in the paper.
+    """
+    if not isinstance(base, Settings):
+        sets: Mapping[str, Mapping[Any, Any]] = {RECOMMENDED: PAPERS_OWN, **sampling, PAPER: PAPERS_OWN}
+        if (name := base or RECOMMENDED) not in sets:
+            raise ConfigError(f"the model has no settings {name!r}", hint=f"it has {', '.join(sets)}")
+        base = merge(Settings(), sets[name].get(use, {}))
+    return merge(base, changes)

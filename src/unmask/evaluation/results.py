@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from unmask import __version__
-from unmask.diffusion.settings import SamplingConfig
+from unmask.diffusion.settings import SETTINGS, Settings
 from unmask.errors import DataError
 from unmask.evaluation.config import FIGURES, Metric
 from unmask.evaluation.protocol import Protocol, caution
@@ -24,19 +24,21 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 """Settings and figures of one set of pictures: ``fid`` is a figure, ``fid_error`` its standard error."""
 
-SETTINGS = ("steps", "temperature", "schedule", "order", "remask")  # what a sweep varies
+ALWAYS = ("steps", "temperature", "schedule", "order")  # shown whether they were swept or not
 PANELS = 4  # in a row of the plot
 
 
-def in_words(config: SamplingConfig) -> str:
-    """The settings of a sweep, such as ``even random 50 steps temperature 0.9``."""
-    words = f"{config.schedule} {config.order} {_or_all(config.steps)} steps temperature {config.temperature}"
-    return f"{words} remask {config.remask}" if config.remask else words
+def in_words(settings: Settings) -> str:
+    """The settings of a sweep, such as ``even random 50 steps temperature 0.9``, and what has no default."""
+    row = _settings(settings)
+    steps, temperature = _word(row["steps"]), _word(row["temperature"])
+    others = [f"{name} {_word(row[name])}" for name in _changed([row]) if name not in ALWAYS]
+    return " ".join([settings.schedule, settings.order, f"{steps} steps temperature {temperature}", *others])
 
 
-def samples_folder(folder: Path, config: SamplingConfig) -> Path:
-    """Where an evaluation keeps the samples of a setting."""
-    return folder / "samples" / in_words(config).replace(" ", "-")
+def samples_folder(folder: Path, settings: Settings) -> Path:
+    """Where an evaluation keeps the samples of some settings."""
+    return folder / "samples" / in_words(settings).replace(" ", "-")
 
 
 class Results:
@@ -56,12 +58,12 @@ class Results:
         """Figures that real pictures have by themselves."""
         self._load()
 
-    def missing(self, metrics: Sequence[Metric], config: SamplingConfig | None) -> list[Metric]:
+    def missing(self, metrics: Sequence[Metric], config: Settings | None) -> list[Metric]:
         """Those of the metrics that have not been measured yet."""
         row = self._row(config) or {}
         return [metric for metric in metrics if not row.keys() >= set(FIGURES[metric])]
 
-    def add(self, config: SamplingConfig | None, figures: "Mapping[str, Estimate]") -> None:
+    def add(self, config: Settings | None, figures: "Mapping[str, Estimate]") -> None:
         """Take in figures and save them."""
         row = self._row(config)
         if row is None:
@@ -77,11 +79,11 @@ class Results:
     def table(self, figures: Sequence[str]) -> Table:
         """A line for each setting and, where they have figures, one for the real pictures."""
         table = Table(box=None, header_style="bold", pad_edge=False)
-        settings = [name for name in SETTINGS if any(name in row for row in self.rows)]
+        settings = _shown(self.rows)
         for name in (*settings, *figures):
             table.add_column(name.replace("_", " "), justify="right", no_wrap=True)
         for row in self.rows:
-            values = [_or_all(row[name]) for name in settings]
+            values = [_word(row[name]) for name in settings]
             table.add_row(*values, *(_figure(row, name) for name in figures))
         if self.real.keys() & set(figures):
             blank = ["real"] + [""] * (len(settings) - 1) if settings else []
@@ -89,19 +91,16 @@ class Results:
         return table
 
     def plot(self, figures: Sequence[str]) -> Path | None:
-        """``results.png``, each figure over the steps, temperatures or remasking swept; None if none were.
-
-        It takes matplotlib.
-        """
-        swept = [name for name in SETTINGS if len({row[name] for row in self.rows if name in row}) > 1]
-        along = next((name for name in ("steps", "temperature", "remask") if name in swept), None)
+        """``results.png``, each metric over the first number swept; None if none was. It takes matplotlib."""
+        swept = _swept(self.rows)
+        along = next((name for name in swept if SETTINGS[name].kind != "choice"), None)
         if along is None:
             return None
         path = self.folder / "results.png"
         _plot(self.rows, figures, along, [name for name in swept if name != along], path)
         return path
 
-    def _row(self, config: SamplingConfig | None) -> Row | None:
+    def _row(self, config: Settings | None) -> Row | None:
         settings = _settings(config).items()
         return next((row for row in self.rows if settings <= row.items()), None)
 
@@ -146,13 +145,30 @@ class Results:
         return text.getvalue()
 
 
-def _settings(config: SamplingConfig | None) -> Row:
-    return {name: getattr(config, name) for name in SETTINGS} if config else {}
+def _settings(settings: Settings | None) -> Row:
+    return settings.of("sample") if settings else {}
 
 
 def _complete(row: Row) -> Row:
-    """A row with the settings that could not be swept when it was measured."""
-    return {**row, "remask": row.get("remask", 0.0)} if "steps" in row else row
+    """A row with the settings that did not exist when it was measured: they have their defaults."""
+    return _settings(Settings()) | row if "steps" in row else row
+
+
+def _changed(rows: Sequence[Row]) -> list[str]:
+    """The settings that have not their default in all of the rows."""
+    defaults = _settings(Settings())
+    return [name for name, value in defaults.items() if any(row.get(name, value) != value for row in rows)]
+
+
+def _swept(rows: Sequence[Row]) -> list[str]:
+    """The settings that differ between rows."""
+    return [name for name in SETTINGS if len({_word(row[name]) for row in rows if name in row}) > 1]
+
+
+def _shown(rows: Sequence[Row]) -> list[str]:
+    """The settings that a table of the rows shows."""
+    telling = (*ALWAYS, *_changed(rows))
+    return [name for name in SETTINGS if name in telling and any(name in row for row in rows)]
 
 
 def _plain(figures: "Mapping[str, Estimate]") -> Row:
@@ -165,8 +181,14 @@ def _plain(figures: "Mapping[str, Estimate]") -> Row:
     return row
 
 
-def _or_all(value: Any) -> str:
-    return "all" if value is None else str(value)  # steps: as many as there are codes
+def _word(value: Any) -> str:
+    """A setting's value as it is typed."""
+    return "all" if value is None else " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _number(value: Any) -> float:
+    """Where a setting stands among others of its kind; None is as much as there can be."""
+    return math.inf if value is None else float(value[0] if isinstance(value, list) else value)
 
 
 def _figure(row: Row, name: str) -> str:
@@ -204,9 +226,9 @@ def _lines(
 ) -> dict[str, list[tuple[str, float, float]]]:
     """Points (setting, value, error) by what else was swept."""
     lines: dict[str, list[tuple[str, float, float]]] = {}
-    for row in sorted(rows, key=lambda row: math.inf if row[along] is None else row[along]):
+    for row in sorted(rows, key=lambda row: _number(row[along])):
         if figure in row:
-            label = ", ".join(f"{name} {_or_all(row[name])}" for name in others)
-            point = (_or_all(row[along]), row[figure], row.get(f"{figure}_error", 0.0))
+            label = ", ".join(f"{name} {_word(row[name])}" for name in others)
+            point = (_word(row[along]), row[figure], row.get(f"{figure}_error", 0.0))
             lines.setdefault(label, []).append(point)
     return lines

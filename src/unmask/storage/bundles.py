@@ -21,13 +21,15 @@ from unmask.errors import BundleError
 from unmask.storage import files
 from unmask.storage import state as tensors
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "unmask.json"
 OURS = (MANIFEST, "codec.safetensors", "prior.safetensors")
 AGAIN = "copy the model again from where it came"
 
 Manifest = dict[str, Any]
-UPGRADES: dict[int, Callable[[Manifest], Manifest]] = {}
+UPGRADES: dict[int, Callable[[Manifest], Manifest]] = {
+    1: lambda manifest: manifest | {"format": 2, "sampling": {}},
+}
 """The manifest of each older format to that of the next.
 
 An upgrade leaves configurations and tensors as they are: fingerprints cover them, and codes, priors and
@@ -61,6 +63,8 @@ class Bundle:
     codec: Part
     prior: Part | None = None
     about: dict[str, Any] = field(default_factory=dict)  # licence, training, metrics: plain JSON values
+    sampling: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Settings by name and use, such as ``{"recommended": {"sample": {"steps": 64}}}``."""
 
     @property
     def parts(self) -> dict[str, Part]:
@@ -120,7 +124,13 @@ def _describe(bundle: Bundle, folder: Path) -> dict[str, Any]:
     }
     if "prior" in parts:
         parts["prior"]["trained_on"] = bundle.codec.fingerprint
-    return {"format": FORMAT, "unmask": __version__, "parts": parts, "about": bundle.about}
+    return {
+        "format": FORMAT,
+        "unmask": __version__,
+        "parts": parts,
+        "sampling": bundle.sampling,
+        "about": bundle.about,
+    }
 
 
 def _load(folder: Path) -> Bundle:
@@ -134,7 +144,7 @@ def _load(folder: Path) -> Bundle:
             f"the prior of {folder} was trained on codes of codec {parts['prior'].get('trained_on')}, "
             f"but its codec is {codec.fingerprint}; the same numbers would mean different patches"
         )
-    return Bundle(codec, prior, manifest["about"])
+    return Bundle(codec, prior, manifest["about"], manifest["sampling"])
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
@@ -152,9 +162,11 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         case {"format": int(number)} if number >= 1:
             manifest = _upgraded(manifest, number)
     match manifest:
-        case {"format": _, "parts": {"codec": _}, "about": dict()}:
+        case {"format": _, "parts": {"codec": _}, "about": dict(), "sampling": dict()}:
             return dict(manifest)
-    raise BundleError(f"{path} does not describe a model: it wants format, parts (with a codec) and about")
+    raise BundleError(
+        f"{path} does not describe a model: it wants format, parts (with a codec), sampling and about"
+    )
 
 
 def _upgraded(manifest: Manifest, number: int) -> Manifest:

@@ -4,7 +4,7 @@ import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Annotated, Any, get_args
 
@@ -13,11 +13,11 @@ from fastapi.responses import StreamingResponse
 from starlette.exceptions import HTTPException
 
 from unmask import __version__
-from unmask.diffusion.settings import Order, Schedule
+from unmask.diffusion.settings import PAPER, RECOMMENDED, SETTINGS, Setting, Use
 from unmask.pipeline import Pipeline
 from unmask.studio import limits
 from unmask.studio.jobs import Job, Jobs
-from unmask.studio.recipes import recipe_of, settings_of
+from unmask.studio.recipes import all_of, recipe_of
 from unmask.studio.schema import (
     Canvas,
     Extend,
@@ -65,7 +65,10 @@ class Studio:
 
     def submit(self, request: Request) -> JobView:
         """Begin a job, or put it into the queue."""
-        about = {"settings": settings_of(request), "recipe": recipe_of(request, self.name)}
+        about = {
+            "settings": all_of(request, self.model),
+            "recipe": recipe_of(request, self.model, self.name),
+        }
         job = Job(type(request).__name__.lower(), about)
         self.jobs.submit(job, task_of(request, self.model))
         return self.view(job)
@@ -104,15 +107,29 @@ class Studio:
             grid=list(prior.grid),
             codebook_size=prior.mask_id,
             parameters=sum(parameter.numel() for parameter in networks),
+            settings=self.settings(),
+            sampling={
+                name: {use: self.model.settings(use, name).of(use) for use in get_args(Use)}
+                for name in {RECOMMENDED: None, **self.model.sampling, PAPER: None}
+            },
             schedules=[
-                name for name in get_args(Schedule) if name != "optimal" or self.model.about.get("curve")
+                name for each in self.settings() if each.name == "schedule" for name in each.choices or ()
             ],
-            orders=list(get_args(Order)),
+            orders=list(SETTINGS["order"].choices or ()),
             limits={
                 name[4:].lower(): value for name, value in vars(limits).items() if name.startswith("MAX_")
             },
             about=about,
         )
+
+    def settings(self) -> list[Setting]:
+        """What may be said of how this model draws: without a curve there is no optimal schedule."""
+        every = dict(SETTINGS)
+        if not self.model.curve:
+            schedules = dict(every["schedule"].choices or {})
+            del schedules["optimal"]
+            every["schedule"] = replace(every["schedule"], choices=schedules)
+        return list(every.values())
 
     async def follow(self, job: Job) -> AsyncIterator[str]:
         """A job's states and previews as server-sent events, the latest only, until it is finished."""

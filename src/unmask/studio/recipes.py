@@ -5,59 +5,79 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from unmask.studio.schema import Canvas, Extend, Inpaint, Recipe, Reconstruct, Request, Sample, Score
+from unmask.diffusion.settings import SETTINGS
+from unmask.pipeline import Pipeline
+from unmask.studio.schema import (
+    Canvas,
+    Drawing,
+    Extend,
+    Inpaint,
+    Recipe,
+    Reconstruct,
+    Request,
+    Sample,
+    Score,
+)
+from unmask.studio.tasks import settings_of
 
 IMAGE, MASK = "picture.png", "mask.png"
 OPEN = f'picture = Image.open("{IMAGE}")'
 
 
-def recipe_of(request: Request, model: str) -> Recipe:
+def recipe_of(request: Request, model: Pipeline, name: str) -> Recipe:
     """The commands that give what the request gives, with its pictures in files named as they are here."""
-    name = request.__class__.__name__.lower()
-    command = ["unmask", name, model, *_words(request)]
-    return Recipe(command=shlex.join(command), python=_python(request, model))
+    command, said = request.__class__.__name__.lower(), _said(request, model)
+    words = ["unmask", command, name, *_words(request), *_options(said)]
+    return Recipe(command=shlex.join(words), python=_python(request, said, name))
 
 
-def settings_of(request: Request) -> dict[str, JsonValue]:
-    """All of a request but its pictures."""
-    return request.model_dump(mode="json", exclude={"image", "mask"})
+def all_of(request: Request, model: Pipeline) -> dict[str, JsonValue]:
+    """All that a request says, and the settings it leaves to the model, but no pictures."""
+    plain = request.model_dump(mode="json", exclude={"image", "mask", *SETTINGS})
+    return plain | settings_of(request, model).of(request.use) if isinstance(request, Drawing) else plain
 
 
-def _changed(request: Request) -> dict[str, JsonValue]:
-    """The settings to mention as such: all but defaults, which are the same in Python and in the commands."""
-    elsewhere = {"image", "mask", "box", "width", "height"} | (
+def _said(request: Request, model: Pipeline) -> dict[str, JsonValue]:
+    """What is to be mentioned by name: all but defaults, and settings that are not the model's own anyway."""
+    elsewhere = {"image", "mask", "box", "width", "height", *SETTINGS} | (
         {"count"} if isinstance(request, Sample) else set()
     )
-    return request.model_dump(mode="json", exclude=elsewhere, exclude_defaults=True)
+    said = request.model_dump(mode="json", exclude=elsewhere, exclude_defaults=True)
+    if isinstance(request, Drawing):
+        own = model.settings(request.use, request.settings).of(request.use)
+        drawn = settings_of(request, model).of(request.use)
+        said |= {name: value for name, value in drawn.items() if value != own[name]}
+    return said
 
 
 def _words(request: Request) -> list[str]:
     match request:
         case Sample():
-            return ["--count", str(request.count), *_options(_changed(request))]
+            return ["--count", str(request.count)]
         case Canvas():
-            return ["--size", f"{request.width}x{request.height}", *_options(_changed(request))]
+            return ["--size", f"{request.width}x{request.height}"]
         case Inpaint():
             box = request.box and ",".join(map(str, request.box))
-            return [IMAGE, f"--box={box}" if box else f"--mask={MASK}", *_options(_changed(request))]
+            return [IMAGE, f"--box={box}" if box else f"--mask={MASK}"]
         case Extend():
-            return [IMAGE, *_options(_changed(request))]
+            return [IMAGE]
         case Reconstruct() | Score():
-            return ["FOLDER", "--split", "all", *_options(_changed(request))]
+            return ["FOLDER", "--split", "all"]
 
 
-def _options(settings: Mapping[str, JsonValue]) -> list[str]:
+def _options(said: Mapping[str, JsonValue]) -> list[str]:
     words = []
-    for name, value in settings.items():
-        words += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+    for name, value in said.items():
+        flag = f"--{name.replace('_', '-')}"
+        values = [] if value is True else value if isinstance(value, list) else [value]
+        words += [flag, *("all" if each is None else str(each) for each in values)]
     return words
 
 
-def _python(request: Request, model: str) -> str:
-    settings = [f"{name}={value!r}" for name, value in _changed(request).items()]
-    lines, pictures = _call(request, settings)
+def _python(request: Request, said: Mapping[str, JsonValue], name: str) -> str:
+    lines, pictures = _call(request, [f"{name}={value!r}" for name, value in said.items()])
     imports = ["import unmask"] + (["from PIL import Image"] if pictures else [])
-    return "\n".join([*imports, "", f"model = unmask.load({model!r})", *lines])
+    return "\n".join([*imports, "", f"model = unmask.load({name!r})", *lines])
 
 
 def _call(request: Request, settings: list[str]) -> tuple[list[str], bool]:

@@ -1,10 +1,12 @@
 """The shapes of what comes in and goes out: the API's description is made of these."""
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from types import GenericAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from unmask.diffusion.settings import CanvasConfig, EditConfig, Order, SamplingConfig, Schedule
+from unmask.diffusion.settings import RECOMMENDED, SETTINGS, Setting, Use
 from unmask.studio.jobs import State
 from unmask.studio.limits import MAX_COUNT, MAX_DRAWS, MAX_EDGE_PX, MAX_STEPS, MAX_UPLOAD_BYTES
 
@@ -18,68 +20,80 @@ Picture = Annotated[
 ]
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1, description="The same seed gives the same pictures.")]
 Count = Annotated[int, Field(ge=1, le=MAX_COUNT)]
-Steps = Annotated[int, Field(ge=1, le=MAX_STEPS)]
-Temperature = Annotated[
-    float, Field(ge=0, le=10, allow_inf_nan=False, description="Below 1 likelier codes, 0 the likeliest.")
-]
-Remask = Annotated[
-    float,
-    Field(ge=0, le=1, description="Redraw codes: the probability in a step, of the largest one possible."),
-]
-Stride = Annotated[int, Field(ge=1, description="Windows so many codes apart: more is faster, less exact.")]
 Edge = Annotated[int, Field(ge=1, le=MAX_EDGE_PX)]
 Margin = Annotated[int, Field(ge=0, le=MAX_EDGE_PX)]
 Pixel = Annotated[int, Field(ge=-MAX_EDGE_PX, le=MAX_EDGE_PX)]
-
-
-def _constant(temperature: float | tuple[float, float]) -> float:
-    """A default as requests have it; temperatures that move are for the command line and for Python."""
-    assert isinstance(temperature, float)
-    return temperature
 
 
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Sample(_Request):
+class Drawing(_Request):
+    """What there is to say of all that is drawn; a setting that is not given is as the model recommends."""
+
+    use: ClassVar[Use]
+    settings: str = Field(default=RECOMMENDED, description="Where to begin: one of the names in `sampling`.")
+    seed: Seed = 0
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """The settings that were given."""
+        return self.model_dump(include=SETTINGS.keys() & self.model_fields_set)
+
+
+D = TypeVar("D", bound=Drawing)
+
+
+def _with_settings(use: Use) -> Callable[[type[D]], type[D]]:
+    """Give a request every setting that its use has."""
+
+    def add(request: type[D]) -> type[D]:
+        settings: dict[str, Any] = {
+            setting.name: (_kind(setting), Field(default_factory=lambda: None, description=setting.help))
+            for setting in SETTINGS.values()
+            if use in setting.uses
+        }
+        kind = create_model(request.__name__, __base__=request, __doc__=request.__doc__, **settings)
+        kind.use = use
+        return kind
+
+    return add
+
+
+def _kind(setting: Setting) -> Any:
+    if setting.choices:
+        return Literal[tuple(setting.choices)]
+    most = MAX_STEPS if setting.name == "steps" else setting.maximum
+    number: Any = Annotated[float, Field(ge=setting.minimum, le=most, allow_inf_nan=False)]
+    whole: Any = Annotated[int, Field(ge=setting.minimum, le=most)]
+    kind = whole if setting.kind == "integer" else number
+    pair = GenericAlias(tuple, (kind, kind))
+    return kind | pair if setting.pair else kind | None if setting.optional else kind
+
+
+@_with_settings("sample")
+class Sample(Drawing):
     """New pictures."""
 
     count: Count = 1
-    steps: Steps | None = None
-    temperature: Temperature = _constant(SamplingConfig.temperature)
-    schedule: Schedule = SamplingConfig.schedule
-    order: Order = SamplingConfig.order
-    remask: Remask = SamplingConfig.remask
-    seed: Seed = 0
 
 
-class Canvas(_Request):
+@_with_settings("canvas")
+class Canvas(Drawing):
     """A picture larger than those of the training."""
 
     width: Edge
     height: Edge
-    steps: Steps | None = None
-    temperature: Temperature = _constant(CanvasConfig.temperature)
-    remask: Remask = CanvasConfig.remask
-    order: Order = CanvasConfig.order
-    stride: Stride = CanvasConfig.stride
-    seed: Seed = 0
 
 
-class Edit(_Request):
+@_with_settings("edit")
+class Edit(Drawing):
     """What there is to say of all edits."""
 
     image: Picture
-    count: Count = EditConfig.count
-    steps: Steps | None = None
-    temperature: Temperature = _constant(EditConfig.temperature)
-    remask: Remask = EditConfig.remask
-    rank: bool = Field(
-        default=EditConfig.rank, description="The version that the model finds likeliest first."
-    )
-    stride: Stride = EditConfig.stride
-    seed: Seed = 0
+    count: Count = 4
+    rank: bool = Field(default=False, description="The version that the model finds likeliest first.")
 
 
 class Inpaint(Edit):
@@ -139,7 +153,7 @@ class JobView(BaseModel):
         description="Of reconstruct: psnr_db (null: equal) and codes, row by row. Of score: bits_per_code, "
         "bits, exact (or an upper bound) and surprise, the bits of each code, row by row."
     )
-    settings: dict[str, Any] = Field(description="The request, without its pictures.")
+    settings: dict[str, Any] = Field(description="All that was drawn with: the request without its pictures.")
     recipe: Recipe
 
 
@@ -155,6 +169,10 @@ class ModelView(BaseModel):
     grid: list[int] = Field(description="Rows and columns of codes.")
     codebook_size: int
     parameters: int
+    settings: list[Setting] = Field(description="What a form may ask for, in this order.")
+    sampling: dict[str, dict[Use, dict[str, Any]]] = Field(
+        description="Settings by name and use; `recommended` is what a form begins with."
+    )
     schedules: list[str]
     orders: list[str]
     limits: dict[str, int]

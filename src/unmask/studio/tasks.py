@@ -4,20 +4,22 @@ rest."""
 from collections.abc import Callable
 
 import torch
-from einops import rearrange
 from PIL import Image
 from torch import Tensor
 
-from unmask.data.patches import Box, Sides
+from unmask.data.patches import Box
 from unmask.data.pictures import encoded
 from unmask.diffusion.fill import OnStep
+from unmask.diffusion.settings import Settings
+from unmask.editing import Edit
 from unmask.errors import ConfigError, DataError
 from unmask.pipeline import Pipeline
 from unmask.studio.inspection import reconstruct, score
 from unmask.studio.jobs import Outcome, Report, Task
 from unmask.studio.limits import MAX_CODES, MAX_UPLOAD_PIXELS
 from unmask.studio.pictures import receive, thumbnail
-from unmask.studio.schema import Canvas, Edit, Extend, Inpaint, Reconstruct, Request, Sample, Score
+from unmask.studio.schema import Canvas, Drawing, Extend, Inpaint, Reconstruct, Request, Sample, Score
+from unmask.studio.schema import Edit as EditRequest
 
 Show = Callable[[Tensor], list[Image.Image]]
 """(B, N) codes, MASK where nothing is known yet, to pictures."""
@@ -55,24 +57,25 @@ def _sampling(request: Sample, model: Pipeline) -> Task:
     num_codes = request.count * model.prior.num_positions
     _check_codes(num_codes)
 
+    settings = settings_of(request, model)
+
     def run(report: Report) -> Outcome:
         on_step = _reporting(report, model, num_codes, model.preview)
-        return _outcome(model.sample(**request.model_dump(), on_step=on_step))
+        return _outcome(model.sample(request.count, settings=settings, seed=request.seed, on_step=on_step))
 
     return run
 
 
 def _canvas(request: Canvas, model: Pipeline) -> Task:
-    size = request.width, request.height
+    size, settings = (request.width, request.height), settings_of(request, model)
     h, w = grid = _grid(size, model)
 
     def show(codes: Tensor) -> list[Image.Image]:
         return [picture.crop((0, 0, *size)) for picture in model.preview(codes, grid)]
 
     def run(report: Report) -> Outcome:
-        settings = request.model_dump(exclude={"width", "height"})
         on_step = _reporting(report, model, h * w, show)
-        return _outcome([model.canvas(size, **settings, on_step=on_step)])
+        return _outcome([model.canvas(size, settings=settings, seed=request.seed, on_step=on_step)])
 
     return run
 
@@ -80,34 +83,31 @@ def _canvas(request: Canvas, model: Pipeline) -> Task:
 def _inpainting(request: Inpaint, model: Pipeline) -> Task:
     picture, mask = receive(request.image, background=model.images.background), _selected(request)
     _grid(picture.size, model, request.count)
-    return _redrawing(request, model, picture, mask, (0, 0, *picture.size))
+    return _editing(request, model, model.editor.selected(picture, mask))
 
 
 def _extending(request: Extend, model: Pipeline) -> Task:
     picture = receive(request.image, background=model.images.background)
     left, top, right, bottom = margins = request.left, request.top, request.right, request.bottom
     _grid((left + picture.width + right, top + picture.height + bottom), model, request.count)
-    return _redrawing(request, model, *model.framed(picture, margins))
+    return _editing(request, model, model.editor.beyond(picture, margins))
 
 
-def _redrawing(
-    request: Edit, model: Pipeline, picture: Image.Image, mask: Image.Image | Box, asked: Sides
-) -> Task:
-    """Draw anew what is selected of a picture, and crop the versions to what was asked for."""
-    patch = model.patch(picture, mask)
-    num_codes = request.count * int(patch.masked.sum())
-
-    def show(codes: Tensor) -> list[Image.Image]:
-        grids = rearrange(codes, "B (h w) -> B h w", h=patch.grid[0])
-        return [patch.paste(image).crop(asked) for image in model.decode(grids)]
+def _editing(request: EditRequest, model: Pipeline, edit: Edit) -> Task:
+    settings, num_codes = settings_of(request, model), request.count * int(edit.patch.masked.sum())
 
     def run(report: Report) -> Outcome:
-        settings = request.model_dump(include=Edit.model_fields.keys() - {"image"})
-        on_step = _reporting(report, model, num_codes, show)
-        versions = model.inpaint(picture, mask, **settings, on_step=on_step)
-        return _outcome([version.crop(asked) for version in versions])
+        on_step = _reporting(report, model, num_codes, edit.show)
+        return _outcome(
+            edit.draw(request.count, settings, seed=request.seed, rank=request.rank, on_step=on_step)
+        )
 
     return run
+
+
+def settings_of(request: Drawing, model: Pipeline) -> Settings:
+    """What is drawn with: what the request says, over what the model recommends."""
+    return model.settings(request.use, request.settings, **request.changes)
 
 
 def _selected(request: Inpaint) -> Image.Image | Box:

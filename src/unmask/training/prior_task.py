@@ -17,6 +17,7 @@ from unmask.diffusion.autoregressive import autoregress
 from unmask.diffusion.fill import fill
 from unmask.diffusion.likelihood import Score, bits_per_code, cost_curve, join, likelihood_of
 from unmask.diffusion.schedule import even_plan
+from unmask.diffusion.settings import Settings
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
@@ -140,11 +141,11 @@ class PriorTask:
         """Samples of the averaged prior, the same numbers of the same seed every time."""
         prior, images, seed = self._ema.module, range(NUM_SAMPLES), self._loop.seed
         if prior.causal:
-            codes = autoregress(prior, images, seed=seed)
+            codes = autoregress(prior, images, Settings(), seed=seed)
         else:
             masked = torch.full((NUM_SAMPLES, prior.num_positions), prior.mask_id, device=self._engine.device)
             plan = even_plan(images, prior.num_positions, SAMPLE_STEPS, seed=seed)
-            codes = fill(prior, masked, plan, seed=seed)
+            codes = fill(prior, masked, plan, Settings(), seed=seed)
         height, width = prior.grid
         grids = rearrange(codes.to(self._engine.device), "B (h w) -> B h w", h=height, w=width)
         return {"samples": grid(to_pictures(self._decode(grids)), columns=NUM_SAMPLES // 2)}

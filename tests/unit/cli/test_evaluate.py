@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from unmask.cli.evaluate import _show
-from unmask.diffusion.settings import SamplingConfig
+from unmask.diffusion.settings import Settings
 from unmask.evaluation.estimate import Estimate
 from unmask.evaluation.protocol import Protocol
 from unmask.evaluation.results import Results
@@ -26,7 +26,7 @@ def results(tmp_path):
     results = Results(tmp_path / "out", "a model", PROTOCOL, {})
     for steps, fid in ((16, 20.123), (None, 10.0)):
         figures = {"fid": Estimate(fid, 0.61), "kid": Estimate(0.01, float("nan"))}
-        results.add(SamplingConfig(steps=steps), figures)
+        results.add(Settings(steps=steps), figures)
     return results
 
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unmask.diffusion.draws import draw, gumbel_noise, restrict, temperature_at
+from unmask.diffusion.settings import Settings
 
 K = 5
 logits = st.lists(st.integers(-40, 40), min_size=K, max_size=K, unique=True).map(
@@ -46,8 +47,9 @@ def test_the_share_is_of_what_the_top_k_leave(row, k, top_p):
 def test_codes_are_drawn_by_their_probabilities_within_what_is_kept(top_k, top_p, temperature):
     """χ² over at most 5 codes on 20,000 draws; its 99.99 % point at 4 degrees of freedom is 24."""
     row, count = torch.tensor([[0.3, -1.0, 1.2, 0.0, 0.9]]), 20_000
-    options = {"seed": 1, "temperature": temperature, "top_k": top_k, "top_p": top_p}
-    codes = draw(row.expand(count, K), [(i, 0, 0) for i in range(count)], torch.ones(count), **options)
+    settings = Settings(temperature=temperature, top_k=top_k, top_p=top_p)
+    addresses = [(i, 0, 0) for i in range(count)]
+    codes = draw(row.expand(count, K), addresses, torch.ones(count), settings, seed=1)
     expected = count * (restrict(row.double(), top_k, top_p) / temperature).softmax(1)[0]
     seen = codes.bincount(minlength=K)
     possible = expected > 0

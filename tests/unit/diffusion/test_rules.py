@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from unmask.diffusion.rules import confidence, entropy, exchange, highest
+from unmask.diffusion.settings import Settings
 from unmask.rng import generator
 
 A, N, K = 4, 12, 6
@@ -35,7 +36,7 @@ def test_the_highest_are_taken_row_by_row():
 
 def test_confidence_takes_the_planned_number_of_the_likeliest(masked, log_p):
     drawn, counts = log_p.argmin(1), torch.tensor([1, 3, 2, 4])
-    chosen = confidence(log_p, drawn, masked, counts, NONE, temperature=4.5)
+    chosen = confidence(log_p, drawn, masked, counts, NONE, Settings(choice_temperature=4.5))
     assert torch.equal(chosen.sum(1), counts)
     sure = torch.full((A, N), math.inf).double().masked_scatter(masked, log_p.min(1).values)
     for row in range(A):
@@ -46,17 +47,19 @@ def test_noise_on_the_confidence_falls_with_what_stays_masked(masked, log_p, rng
     """Of a large temperature chance alone decides; when nothing stays masked, or at 0, it has no say."""
     drawn, counts = log_p.argmax(1), torch.full((A,), 3)
     noise = torch.rand(A, N, generator=rng, dtype=torch.float64)
-    noisy = confidence(log_p, drawn, masked, counts, noise, temperature=1e9)
+    noisy = confidence(log_p, drawn, masked, counts, noise, Settings(choice_temperature=1e9))
     assert torch.equal(noisy, highest(noise, masked, counts))
-    quiet = confidence(log_p, drawn, masked, counts, noise, temperature=0.0)
+    quiet = confidence(log_p, drawn, masked, counts, noise, Settings(choice_temperature=0.0))
     assert not torch.equal(noisy, quiet)
-    assert torch.equal(confidence(log_p, drawn, masked, masked.sum(1), noise, temperature=1e9), masked)
+    assert torch.equal(
+        confidence(log_p, drawn, masked, masked.sum(1), noise, Settings(choice_temperature=1e9)), masked
+    )
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 2.0, 1e9])
 def test_entropy_takes_the_largest_set_that_gamma_allows(masked, log_p, gamma):
     counts = torch.ones(A)
-    chosen = entropy(log_p, log_p.argmax(1), masked, counts, NONE, gamma=gamma)
+    chosen = entropy(log_p, log_p.argmax(1), masked, counts, NONE, Settings(gamma=gamma))
     nats = torch.special.entr(log_p.exp()).sum(1)
     each = torch.full((A, N), math.inf).double().masked_scatter(masked, nats)
     for row in range(A):

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from unmask.diffusion.sample import sample_codes
-from unmask.diffusion.settings import SamplingConfig
+from unmask.diffusion.settings import Settings
 from unmask.diffusion.start import RememberedStart
 
 GRID, N, K = (3, 5), 15, 6
@@ -33,7 +33,7 @@ class Neighbours:
 
 def sample(images=range(6), **settings):
     steps = None if settings.get("order") == "entropy" else 4
-    config = SamplingConfig(steps=steps, **settings)
+    config = Settings(steps=steps, **settings)
     device = torch.device("cpu")
     return sample_codes(Neighbours(), images, GRID, config, seed=2, device=device, curve=CURVE)
 
@@ -53,14 +53,14 @@ def test_the_ways_differ():
 
 def test_without_steps_there_are_as_many_as_codes():
     counting, device = Neighbours(), torch.device("cpu")
-    config = SamplingConfig(schedule="cosine")
+    config = Settings(schedule="cosine")
     sample_codes(counting, range(2), GRID, config, seed=0, device=device)
     assert counting.rows == 2 * N
 
 
 def test_more_steps_than_codes_are_as_many_as_codes_when_each_reveals_one():
     counting, device = Neighbours(), torch.device("cpu")
-    config = SamplingConfig(schedule="arccos", steps=1000)
+    config = Settings(schedule="arccos", steps=1000)
     sample_codes(counting, range(2), GRID, config, seed=0, device=device)
     assert counting.rows == 2 * N
 

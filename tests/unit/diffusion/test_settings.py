@@ -1,28 +1,38 @@
-import pytest
-import tyro
+from dataclasses import asdict
 
-from unmask.diffusion.settings import CanvasConfig, EditConfig, SamplingConfig
+import pytest
+
+from unmask.diffusion.settings import SETTINGS, Settings, choose
 from unmask.errors import ConfigError
+
+OWN = {
+    "recommended": {"sample": {"steps": 8, "remask": 1}, "canvas": {"steps": 4}},
+    "fast": {"sample": {"steps": 2}},
+}
 
 
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"steps": 0}, "steps 0 would reveal nothing"),
-        ({"temperature": -0.1}, "temperature -0.1 is negative"),
-        ({"temperature": (1.0, -1.0)}, "temperature -1.0 is negative"),
-        ({"temperature": float("nan")}, "not a finite number"),
-        ({"top_k": 0}, "top-k 0 leaves no code"),
-        ({"top_p": 0.0}, "top-p 0.0 is not in"),
-        ({"top_p": 1.5}, "top-p 1.5 is not in"),
+        ({"steps": 0}, "steps 0 should be at least 1"),
+        ({"steps": "8"}, "steps is '8', but should be int"),
+        ({"temperature": -0.1}, "temperature -0.1 should be at least 0"),
+        ({"temperature": (1.0, -1.0)}, "temperature -1.0 should be at least 0"),
+        ({"temperature": (1.0, 0.9, 0.8)}, "temperature is"),
+        ({"temperature": float("nan")}, "temperature nan should be"),
+        ({"temperature": float("inf")}, "temperature inf should be"),
+        ({"top_k": 0}, "top-k 0 should be at least 1"),
+        ({"top_p": 0.0}, "top-p 0.0 should be from 0.01 to 1"),
+        ({"top_p": 1.5}, "top-p 1.5 should be from 0.01 to 1"),
         ({"schedule": "cosin"}, "there is no schedule 'cosin'\n  one of even, cosine, arccos, optimal"),
         ({"order": "spiral"}, "there is no order 'spiral'"),
-        ({"gamma": -1.0}, "gamma -1.0 must be at least 0"),
-        ({"gamma": float("nan")}, "gamma nan must be at least 0"),
-        ({"choice_temperature": float("nan")}, "choice-temperature nan must be at least 0"),
-        ({"choice_temperature": -1.0}, "choice-temperature -1.0 must be at least 0"),
-        ({"remask": 1.5}, "must be in"),
-        ({"remask_cap": -0.1}, "must be in"),
+        ({"gamma": -1.0}, "gamma -1.0"),
+        ({"gamma": float("nan")}, "gamma nan"),
+        ({"choice_temperature": -1.0}, "choice-temperature -1.0"),
+        ({"remask": 1.5}, "remask 1.5 should be from 0 to 1"),
+        ({"remask_cap": -0.1}, "remask-cap -0.1"),
+        ({"stride": 0}, "stride 0 should be at least 1"),
+        ({"windows": 0}, "windows 0 should be at least 1"),
         ({"order": "entropy", "steps": 8}, "sets its own pace"),
         ({"order": "entropy", "schedule": "cosine"}, "sets its own pace"),
         ({"order": "entropy", "remask": 0.1}, "sets its own pace"),
@@ -30,7 +40,12 @@ from unmask.errors import ConfigError
 )
 def test_settings_that_make_no_sense_are_refused(settings, sentence):
     with pytest.raises(ConfigError, match=sentence):
-        SamplingConfig(**settings)
+        Settings(**settings)
+
+
+def test_values_have_one_form_however_they_were_given():
+    assert Settings(temperature=[1, 0.5], remask=1) == Settings(temperature=(1.0, 0.5), remask=1.0)
+    assert Settings(**Settings(temperature=(1.0, 0.5)).of("edit")) == Settings(temperature=(1.0, 0.5))
 
 
 @pytest.mark.parametrize(
@@ -38,29 +53,61 @@ def test_settings_that_make_no_sense_are_refused(settings, sentence):
 )
 def test_an_autoregressive_prior_refuses_what_it_cannot_do(settings):
     with pytest.raises(ConfigError, match="code after code"):
-        SamplingConfig(**settings).check_autoregressive()
-    SamplingConfig(temperature=0.5, top_k=3, top_p=0.9).check_autoregressive()
+        Settings(**settings).check_autoregressive()
+    Settings(temperature=0.5, top_k=3, top_p=0.9).check_autoregressive()
 
 
-@pytest.mark.parametrize("kind", [CanvasConfig, EditConfig])
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [({"steps": 0}, "steps 0 would reveal nothing"), ({"temperature": (1.0, -1.0)}, "temperature -1.0")],
-)
-def test_canvases_and_edits_refuse_what_draws_no_code(kind, settings, sentence):
-    with pytest.raises(ConfigError, match=sentence):
-        kind(**settings)
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_default_is_read_back_from_how_it_is_typed(name):
+    setting = SETTINGS[name]
+    words = "all" if setting.default is None else str(setting.default)
+    assert setting.read([words]) == setting.default
+    assert setting.checked(setting.default) == setting.default
 
 
-def test_an_edit_makes_at_least_one_version():
-    with pytest.raises(ConfigError, match="0 pictures cannot be drawn"):
-        EditConfig(count=0)
+def test_what_is_typed_is_a_number_a_pair_or_all():
+    assert SETTINGS["steps"].read(["12"]) == 12
+    assert SETTINGS["temperature"].read(["1", "0.5"]) == (1.0, 0.5)
+    with pytest.raises(ValueError, match="many"):
+        SETTINGS["steps"].read(["many"])
+    with pytest.raises(ConfigError, match="stride is None"):
+        SETTINGS["stride"].read(["all"])
 
 
-@pytest.mark.parametrize("kind", [SamplingConfig, CanvasConfig, EditConfig])
-def test_steps_and_temperatures_are_typed_in_the_same_way_everywhere(kind):
-    for words, steps in (("all", None), ("None", None), ("12", 12)):
-        assert tyro.cli(kind, args=["--steps", words]).steps == steps
-    assert tyro.cli(kind, args=["--temperature", "1", "0.5"]).temperature == (1.0, 0.5)
-    with pytest.raises(SystemExit):
-        tyro.cli(kind, args=["--steps", "many"], console_outputs=False)
+def test_a_model_is_sampled_as_it_recommends_and_changes_go_over_that():
+    assert choose("sample", OWN, None, {}) == Settings(steps=8, remask=1.0)
+    assert choose("sample", OWN, None, {"steps": None}) == Settings(remask=1.0)
+    assert choose("canvas", OWN, "recommended", {}) == Settings(steps=4)
+    assert choose("sample", OWN, "fast", {"temperature": 0.5}) == Settings(steps=2, temperature=0.5)
+    assert choose("edit", OWN, Settings(steps=3), {"stride": 2}) == Settings(steps=3, stride=2)
+
+
+@pytest.mark.parametrize("sampling", [OWN, {}])
+def test_the_papers_chain_is_there_for_every_model(sampling):
+    assert choose("sample", sampling, "paper", {}) == choose("edit", sampling, "paper", {}) == Settings()
+    assert choose("canvas", sampling, "paper", {}) == Settings(temperature=0.8)
+
+
+def test_a_model_that_recommends_nothing_is_sampled_as_in_the_paper():
+    for use in ("sample", "canvas", "edit"):
+        assert choose(use, {}, None, {}) == choose(use, {}, "paper", {})
+
+
+def test_names_that_do_not_exist_are_refused_with_those_that_do():
+    with pytest.raises(ConfigError, match=r"there is no setting 'temprature'\n  did you mean temperature\?"):
+        choose("sample", OWN, None, {"temprature": 0.9})
+    with pytest.raises(
+        ConfigError, match="the model has no settings 'best'\n  it has recommended, fast, paper"
+    ):
+        choose("sample", OWN, "best", {})
+
+
+def test_a_setting_says_all_that_a_form_wants():
+    for setting in SETTINGS.values():
+        assert setting.label
+        assert setting.help.endswith(".")
+        assert (setting.choices is not None) == (setting.kind == "choice")
+        if setting.kind != "choice":
+            assert setting.minimum is not None
+            assert setting.maximum or setting.usual or setting.name == "steps"
+    assert {name: setting.default for name, setting in SETTINGS.items()} == asdict(Settings())

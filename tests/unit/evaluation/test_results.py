@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from unmask.diffusion.settings import SamplingConfig
+from unmask.diffusion.settings import Settings
 from unmask.errors import DataError
 from unmask.evaluation.estimate import Estimate
 from unmask.evaluation.protocol import Protocol
@@ -25,7 +25,7 @@ OPTIONS = {"seed": 0}
 
 
 def sampling(steps, temperature=1.0):
-    return SamplingConfig(steps=steps, temperature=temperature)
+    return Settings(steps=steps, temperature=temperature)
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_what_was_added_is_taken_over(results):
 
 def test_a_row_gathers_the_figures_of_its_settings(results):
     results.add(sampling(16), {"precision": Estimate(0.5, 0.1)})
-    settings = {"steps": 16, "temperature": 1.0, "schedule": "even", "order": "random", "remask": 0.0}
+    settings = sampling(16).of("sample")
     figures = {"fid": 20.123, "fid_error": 0.61, "kid": 0.01, "precision": 0.5, "precision_error": 0.1}
     assert results.rows[0] == settings | figures
     assert len(results.rows) == 2
@@ -66,7 +66,7 @@ def test_samples_are_kept_under_the_name_of_their_setting(tmp_path):
     assert samples_folder(tmp_path, sampling(None)) == (
         tmp_path / "samples/even-random-all-steps-temperature-1.0"
     )
-    other = SamplingConfig(steps=50, temperature=0.9, schedule="cosine", order="halton")
+    other = Settings(steps=50, temperature=0.9, schedule="cosine", order="halton")
     assert in_words(other) == "cosine halton 50 steps temperature 0.9"
     assert in_words(replace(other, remask=0.3)) == "cosine halton 50 steps temperature 0.9 remask 0.3"
 

@@ -12,6 +12,7 @@ from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.config import CodecConfig, QuantizerConfig
 from unmask.diffusion.fill import fill
 from unmask.diffusion.schedule import even_plan
+from unmask.diffusion.settings import Settings
 from unmask.errors import ConfigError, DataError
 from unmask.onnx import denoiser, export
 from unmask.onnx.denoiser import GraphDenoiser, make_denoiser
@@ -124,8 +125,8 @@ def test_eight_bits_keep_the_bound_within_a_hundredth(prior, folder, rng):
 def test_samples_are_those_of_the_prior_itself(prior, folder):
     plan = even_plan(range(8), N, 6, seed=0)
     start = torch.full((8, N), K)
-    drawn = fill(GraphDenoiser(folder / "prior.onnx", K), start, plan, seed=0)
-    assert torch.equal(drawn, fill(prior, start, plan, seed=0))
+    drawn = fill(GraphDenoiser(folder / "prior.onnx", K), start, plan, Settings(), seed=0)
+    assert torch.equal(drawn, fill(prior, start, plan, Settings(), seed=0))
 
 
 class TestTheGraphOfABackEnd:

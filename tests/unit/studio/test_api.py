@@ -7,6 +7,7 @@ import threading
 import time
 import zlib
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,12 +15,16 @@ import pytest
 from fastapi.testclient import TestClient
 from PIL import Image
 
+from tests.untrained import untrained
+from unmask.pipeline import Pipeline
 from unmask.studio import inspection, tasks
 from unmask.studio.api import Studio
 from unmask.studio.jobs import Job, Jobs, Outcome, StoppedError
 from unmask.studio.limits import MAX_UPLOAD_BYTES, JobLimits
 from unmask.studio.schema import Recipe
 from unmask.studio.server import create_app
+
+OWN = {"recommended": {"sample": {"steps": 3, "schedule": "cosine"}}}
 
 
 def same(pictures, others):
@@ -32,7 +37,23 @@ class TestPictures:
         settings |= {"remask": 0.5, "seed": 9}
         job = ask("sample", count=3, **settings)
         assert same(fetch(job), model.sample(3, **settings))
-        assert job["settings"] == {"count": 3, **settings}
+        assert job["settings"].items() >= {"count": 3, **settings}.items()
+
+    def test_what_is_not_said_is_as_the_model_recommends(self, model, folder):
+        model = Pipeline(replace(untrained(), sampling=OWN), model.device)
+        with TestClient(create_app(model, "own"), base_url="http://localhost:8000") as client:
+            described = client.get("/api/v1/model").json()["sampling"]
+            assert described["recommended"]["sample"]["steps"] == 3
+            assert described["paper"]["canvas"]["temperature"] == 0.8
+            for request, said, steps in (
+                ({"temperature": 0.5}, "--temperature 0.5", 3),
+                ({"temperature": 0.5, "steps": 3}, "--temperature 0.5", 3),
+                ({"steps": None}, "--steps all", None),
+                ({"settings": "paper", "steps": 2}, "--settings paper --steps 2", 2),
+            ):
+                job = client.post("/api/v1/sample", json=request).json()
+                assert job["recipe"]["command"] == f"unmask sample own --count 1 {said}"
+                assert job["settings"]["steps"] == steps
 
     def test_a_canvas_is_that_of_the_pipeline(self, ask, fetch, model):
         job = ask("canvas", width=33, height=18, steps=6, stride=2, seed=3)
@@ -171,10 +192,9 @@ class TestRefusals:
         error = self.refused(client, "inpaint", image=encode(Image.new("RGB", (8, 8))), box=[0, 0, 4, 4])
         assert "too few" in error
 
-    def test_settings_that_contradict_each_other_end_the_job_with_a_sentence(self, ask):
-        job = ask("sample", order="entropy", steps=4)
-        assert (job["state"], job["pictures"]) == ("failed", [])
-        assert "sets its own pace" in job["error"]
+    def test_settings_that_contradict_each_other_are_refused(self, client):
+        assert "sets its own pace" in self.refused(client, "sample", order="entropy", steps=4)
+        assert "has no settings 'best'" in self.refused(client, "sample", settings="best")
 
 
 class TestJobs:
@@ -231,7 +251,9 @@ class TestJobs:
 
         monkeypatch.setattr(Jobs, "watching", noticed)
         monkeypatch.setattr(model, "preview", lambda codes: (time.sleep(0.05), preview(codes))[1])
-        monkeypatch.setattr(model, "sample", lambda **request: watched.wait(60) and sample(**request))
+        monkeypatch.setattr(
+            model, "sample", lambda *given, **more: watched.wait(60) and sample(*given, **more)
+        )
         app = create_app(model, str(folder), limits=JobLimits(preview_share=1.0))
         with TestClient(app, base_url="http://localhost") as client:
             job = client.post("/api/v1/sample", json={"count": 2}).json()

@@ -18,9 +18,9 @@ REQUESTS = {
         "remask": 0.5,
         "seed": 7,
     },
-    "canvas": {"width": 34, "height": 17, "steps": 5, "remask": 1, "stride": 2, "seed": 1},
+    "canvas": {"width": 34, "height": 17, "steps": 5, "remask": 1, "stride": 2, "top_k": 9, "seed": 1},
     "inpaint": {"count": 2, "rank": True, "steps": 3, "remask": 1, "seed": 5},
-    "extend": {"left": 5, "bottom": 8, "count": 2, "temperature": 0.5},
+    "extend": {"left": 5, "bottom": 8, "count": 2, "temperature": [1.0, 0.5]},
 }
 
 
@@ -89,7 +89,7 @@ def test_a_model_with_an_odd_name_stays_one_word(model):
     from unmask.studio.recipes import recipe_of
     from unmask.studio.schema import Sample
 
-    recipe = recipe_of(Sample(), "my models/it's; rm -rf")
+    recipe = recipe_of(Sample(), model, "my models/it's; rm -rf")
     assert shlex.split(recipe.command)[2] == "my models/it's; rm -rf"
     compile(recipe.python, "recipe", "exec")
 
