@@ -30,6 +30,13 @@ class Score(NamedTuple):
     costs: Tensor  # (n, P) mean nats of a masked code in each draw
 
 
+class Noise(NamedTuple):
+    """Where the draws of a training step come from."""
+
+    masks: torch.Generator  # the same in all processes
+    dropout: torch.Generator  # each process's own
+
+
 class Likelihood(Protocol):
     """What a prior's kind settles beside its network."""
 
@@ -37,11 +44,12 @@ class Likelihood(Protocol):
     """Whether scores are the likelihood itself, and not a bound on it."""
 
     def loss(
-        self, network: Network, x0: Tensor, config: DiffusionConfig, *, rng: torch.Generator
+        self, network: Network, x0: Tensor, config: DiffusionConfig, rows: slice, noise: Noise
     ) -> tuple[Tensor, Tensor]:
-        """What training makes small for (B, N) codes, and the bound in nats a code: two scalars.
+        """What training makes small for some rows of a batch, and the bound in nats a code: two scalars.
 
-        ``network`` is the prior as the engine wrapped it; ``rng`` is for masks and dropout.
+        ``network`` is the prior as the engine wrapped it.  x0: (B, N), codes of all processes: times and
+        masks are drawn for them as one, so that it does not matter how many processes share them.
         """
 
     def score(
@@ -90,11 +98,13 @@ class Exact:
         self._prior = prior
 
     def loss(
-        self, network: Network, x0: Tensor, config: DiffusionConfig, *, rng: torch.Generator
+        self, network: Network, x0: Tensor, config: DiffusionConfig, rows: slice, noise: Noise
     ) -> tuple[Tensor, Tensor]:
         """The mean cost of a code, which is the likelihood itself."""
+        x0 = x0[rows]
+        everywhere = torch.ones_like(x0, dtype=torch.bool)
         costs = process.cross_entropy(
-            network, x0, x0, torch.ones_like(x0).bool(), rng=rng, label_smoothing=config.label_smoothing
+            network, x0, x0, everywhere, rng=noise.dropout, label_smoothing=config.label_smoothing
         )
         return costs.mean(), costs.detach().mean()
 
@@ -126,14 +136,17 @@ class Bound:
         self._prior = prior
 
     def loss(
-        self, network: Network, x0: Tensor, config: DiffusionConfig, *, rng: torch.Generator
+        self, network: Network, x0: Tensor, config: DiffusionConfig, rows: slice, noise: Noise
     ) -> tuple[Tensor, Tensor]:
         """The loss that the configuration names, and whatever that is the bound of the chain."""
         T, mask_id = config.steps, self._prior.mask_id
-        xt, t = process.corrupt(x0, T, mask_id, masking=config.masking, stratified=config.stratified, rng=rng)
+        drawn = process.corrupt(
+            x0, T, mask_id, masking=config.masking, stratified=config.stratified, rng=noise.masks
+        )
+        x0, xt, t = (tensor[rows] for tensor in (x0, *drawn))
         masked = xt == mask_id
         costs = process.cross_entropy(
-            network, x0, xt, masked, rng=rng, label_smoothing=config.label_smoothing
+            network, x0, xt, masked, rng=noise.dropout, label_smoothing=config.label_smoothing
         )
         bound = process.loss("elbo", costs.detach(), masked, t, T)
         return process.loss(config.loss, costs, masked, t, T).mean(), bound.mean()

@@ -15,7 +15,7 @@ from unmask.data.codes import Codes
 from unmask.data.transforms import grid, to_pictures
 from unmask.diffusion.autoregressive import autoregress
 from unmask.diffusion.fill import fill
-from unmask.diffusion.likelihood import Score, bits_per_code, cost_curve, join, likelihood_of
+from unmask.diffusion.likelihood import Noise, Score, bits_per_code, cost_curve, join, likelihood_of
 from unmask.diffusion.schedule import even_plan
 from unmask.diffusion.settings import Settings
 from unmask.prior.config import PriorConfig
@@ -74,10 +74,8 @@ class PriorTask:
         passes = []
         for micro in range(self._optim.accumulate):
             waiting = micro + 1 < self._optim.accumulate
-            address = ("train", step, micro, self._engine.rank)
-            rng = generator(self._loop.seed, *address, device=self._engine.device)
             with self._engine.accumulate(self._model, waiting):
-                loss, metrics = self._loss(self._batch(step * self._optim.accumulate + micro), rng)
+                loss, metrics = self._loss(step, micro)
                 self._engine.backward(loss / self._optim.accumulate)
             passes.append(metrics)
         descend(self._optimizer, learning_rate(self._optim, step, self._loop.steps), self._optim.clip)
@@ -85,25 +83,28 @@ class PriorTask:
             self._ema.update(self._prior)
         return averaged(passes)
 
-    def _batch(self, number: int) -> Tensor:
-        rows = batch_indices(
-            number,
-            count=len(self._train),
-            batch=self._optim.batch,
-            seed=self._loop.seed,
-            rank=self._engine.rank,
-            world=self._engine.world,
-        )
-        return self._train.read(rows).to(self._engine.device)
-
-    def _loss(self, x0: Tensor, rng: torch.Generator) -> tuple[Tensor, dict[str, Tensor]]:
-        """The loss of a batch; beside it, whatever is optimised, an estimate of the true bound.
+    def _loss(self, step: int, micro: int) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loss of this process's part of a batch; beside it an estimate of the true bound.
 
         Smoothed costs are no estimate of it, so that with label smoothing there is none.
         """
-        loss, bound = self._likelihood.loss(self._model, x0, self._diffusion, rng=rng)
+        rank, batch, seed = self._engine.rank, self._optim.batch, self._loop.seed
+        device = self._engine.device
+        noise = Noise(
+            masks=generator(seed, "train", step, micro, 0, device=device),
+            dropout=generator(seed, "dropout", step, micro, rank, device=device),
+        )
+        x0 = self._batch(step * self._optim.accumulate + micro)
+        rows = slice(rank * batch, (rank + 1) * batch)
+        loss, bound = self._likelihood.loss(self._model, x0, self._diffusion, rows, noise)
         smoothed = self._diffusion.label_smoothing > 0
         return loss, {"loss": loss} if smoothed else {"loss": loss, "bits": bound / math.log(2)}
+
+    def _batch(self, number: int) -> Tensor:
+        """The (world·batch, N) codes of all processes."""
+        batch = self._optim.batch * self._engine.world
+        rows = batch_indices(number, count=len(self._train), batch=batch, seed=self._loop.seed)
+        return self._train.read(rows).to(self._engine.device)
 
     def metrics(self) -> dict[str, float]:
         """Nothing is gathered over steps."""
