@@ -10,7 +10,7 @@ import numpy as np
 
 from unmask.data.base import Source, content_hash
 from unmask.data.config import ImagesConfig
-from unmask.data.transforms import Pixels8, develop, develop_jpeg, identify, square
+from unmask.data.transforms import Pixels8, decoding, identify, square, upright, upright_jpeg
 from unmask.errors import DataError
 
 AHEAD = 64  # pictures that may wait, as squares, for one that takes longer
@@ -43,15 +43,19 @@ class Unusable:
 
 def prepare(source: Source, index: int, config: ImagesConfig) -> Prepared | Unusable:
     """One picture of a source, decoded and cut to a square."""
-    entry = source.entry(index)
+    entry, size = source.entry(index), config.size
     try:
         data = source.read(index)
         header = identify(data)
         width, height = header.size
         if min(width, height) < config.min_side:
             raise DataError(f"{width}×{height} pixels; the shorter side must have {config.min_side}")
-        scalable = config.fast_decode and header.format == "JPEG" and header.mode in ("L", "RGB")
-        image = develop_jpeg(header, data, config.size) if scalable else develop(header, config.background)
+        kind, mode = header.format or "", header.mode
+        scalable = config.fast_decode and kind == "JPEG" and mode in ("L", "RGB")
+        with decoding(width, height):
+            image = upright_jpeg(header, data, size) if scalable else upright(header, config.background)
+            pixels = np.array(square(image, size))
+            del image, header  # before their room is given back
     except DataError as error:
         return Unusable(entry.name, str(error))
     content = content_hash(data)
@@ -59,10 +63,10 @@ def prepare(source: Source, index: int, config: ImagesConfig) -> Prepared | Unus
         name=entry.name,
         group=entry.group or content,
         content=content,
-        format=header.format or "",
-        mode=header.mode,
+        format=kind,
+        mode=mode,
         size=(width, height),
-        pixels=np.asarray(square(image, config.size)),
+        pixels=pixels,
     )
 
 

@@ -4,9 +4,9 @@ torch is imported where a tensor is made: looking at pictures does not wait for 
 """
 
 import io
-import struct
-import zlib
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,22 +22,11 @@ Pixels8 = npt.NDArray[np.uint8]
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "PPM")  # the last for rows of arrays
 MAX_PIXELS = 89_478_485  # Pillow's own limit: a quarter of a gigabyte as RGB
+MAX_SLOW_PIXELS = 4_000_000  # of what Pillow decodes in Python, a few seconds' worth
 TOO_LARGE = f"more than the {MAX_PIXELS:,} pixels allowed (shrink it, if it is no decompression bomb)"
 
-# What Pillow's parsers raise on damaged files, beside the errors they mean to raise.
-DAMAGED = (
-    OSError,
-    SyntaxError,
-    ValueError,
-    TypeError,
-    LookupError,
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    struct.error,
-    zlib.error,
-    Image.DecompressionBombError,
-)
+# Blocks of Pillow's usual 16 MB can stay with the thread that freed them; the system has back what is larger.
+Image.core.set_block_size(1 << 26)
 
 # EXIF orientation -> what makes the picture upright
 UPRIGHT = {
@@ -67,33 +56,73 @@ def identify(data: bytes) -> Image.Image:
         raise DataError("not a picture" if data else "an empty file") from error
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise DataError(TOO_LARGE) from error
-    except DAMAGED as error:
+    except Exception as error:  # whatever a parser raises on damaged files costs this picture
         raise DataError(f"damaged: {error}") from error
-    if image.width * image.height > MAX_PIXELS:
+    num_pixels = image.width * image.height
+    if num_pixels > MAX_PIXELS:
         raise DataError(TOO_LARGE)
+    if num_pixels > MAX_SLOW_PIXELS and any(tile[0] in Image.DECODERS for tile in image.tile):
+        raise DataError(
+            f"more than {MAX_SLOW_PIXELS:,} pixels in a form of {image.format} that decodes slowly"
+        )
     return image
+
+
+@contextmanager
+def decoding(width: int, height: int) -> Iterator[None]:
+    """Decode a picture of that size, when there is room for it; whatever goes wrong costs this picture."""
+    with _ROOM.taken(width * height):
+        try:
+            yield
+        except Exception as error:
+            raise DataError(f"damaged: {error}") from error
+
+
+class Room:
+    """Room for so many pixels, shared by all threads: who finds too little of it waits."""
+
+    def __init__(self, num_pixels: int) -> None:
+        self._all = self._free = num_pixels
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def taken(self, num_pixels: int) -> Iterator[None]:
+        """Take some of it for the block, or all of it for a picture that is larger."""
+        num_pixels = min(num_pixels, self._all)
+        with self._changed:
+            self._changed.wait_for(lambda: num_pixels <= self._free)
+            self._free -= num_pixels
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._free += num_pixels
+                self._changed.notify_all()
+
+
+_ROOM = Room(MAX_PIXELS)  # a picture in the making takes up to 20 bytes a pixel
 
 
 def develop(image: Image.Image, background: str) -> Image.Image:
     """The pixels of what ``identify`` found, as ``decode`` returns them."""
-    try:
-        image.load()
-        return _opaque(_eight_bits(_turned(image, _orientation(image))), background)
-    except DAMAGED as error:
-        raise DataError(f"damaged: {error}") from error
+    with decoding(*image.size):
+        return upright(image, background)
 
 
-def develop_jpeg(image: Image.Image, data: bytes, size: int) -> Image.Image:
+def upright(image: Image.Image, background: str) -> Image.Image:
+    """The picture as ``decode`` returns it; for a block of ``decoding``."""
+    image.load()
+    return _opaque(_eight_bits(_turned(image, _orientation(image))), background)
+
+
+def upright_jpeg(image: Image.Image, data: bytes, size: int) -> Image.Image:
     """A colour or grey JPEG at the smallest scale that keeps both sides at ``size`` or above, fast.
 
-    Scaling happens in the frequency domain, so pixels differ a little from those of ``develop``.
+    Scaling happens in the frequency domain, so pixels differ a little from those of ``upright``.
     """
     import simplejpeg
 
-    try:
-        pixels = simplejpeg.decode_jpeg(data, "RGB", min_height=size, min_width=size)
-    except ValueError as error:
-        raise DataError(f"damaged: {error}") from error
+    pixels = simplejpeg.decode_jpeg(data, "RGB", min_height=size, min_width=size)
     return _turned(Image.fromarray(pixels), _orientation(image))
 
 
@@ -147,7 +176,7 @@ def grid(pictures: Sequence[Image.Image], columns: int, gap: int = 2) -> Image.I
 def _orientation(image: Image.Image) -> int:
     try:
         return int(image.getexif().get(ExifTags.Base.Orientation, 1))
-    except DAMAGED:
+    except Exception:
         return 1  # a picture whose metadata are broken is still a picture
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 from einops import rearrange
-from safetensors.torch import save
 from torch import Tensor, nn
 
 from unmask.codec.autoencoder import Autoencoder
@@ -26,8 +25,8 @@ from unmask.devices import tuned_allocator
 from unmask.errors import DataError
 from unmask.progress import Report, silent
 from unmask.rng import generator, initialise
+from unmask.storage import files
 from unmask.storage import state as tensors
-from unmask.storage.files import cache_folder, shortage, write_bytes
 
 BATCH = 16
 RECIPE = 1  # to be raised when a head would be fitted otherwise
@@ -143,15 +142,31 @@ def scale_head(
     if not len(pixels):
         raise DataError("there are no pictures to fit the spread of pixels on", hint="name some:  --fit DATA")
     key = combined_hash([RECIPE, fingerprint, pixels.fingerprint, steps])
-    path = cache_folder() / f"{key}.scale.safetensors"
-    if path.exists():
-        head = _new_head(codec)
-        head.load_state_dict(tensors.read(path))
-        return head.requires_grad_(False)
-    with tuned_allocator():
-        head = fit_scale(codec, pixels, steps=steps, report=report)
-    _keep(head, path)
+    path = files.cache_folder() / f"{key}.scale"
+    if (head := _remembered(codec, path)) is not None:
+        return head
+    try:
+        with files.alone(path):
+            if (head := _remembered(codec, path)) is None:  # another process was not quicker
+                with tuned_allocator():
+                    head = fit_scale(codec, pixels, steps=steps, report=report)
+                with files.replace_folder(path, tensors.OURS) as partial:
+                    about = {"format": RECIPE, "step": steps}
+                    tensors.save(partial, about, *tensors.flatten(head.state_dict()))
+    except OSError as error:
+        message = f"{path.parent} cannot hold the spread of pixels: {error.strerror}"
+        raise DataError(message, hint="UNMASK_CACHE=/a/larger/disk") from error
     return head
+
+
+def _remembered(codec: Autoencoder, path: Path) -> ScaleHead | None:
+    """The head that was fitted before, if it is whole."""
+    head = _new_head(codec)
+    try:
+        head.load_state_dict(tensors.load(path)[1])
+    except Exception:  # absent, or other bytes, and there is no end to what those can make readers raise
+        return None
+    return head.requires_grad_(False)
 
 
 def fit_scale(codec: Autoencoder, pixels: PixelSet, *, steps: int, report: Report = silent) -> ScaleHead:
@@ -173,15 +188,6 @@ def fit_scale(codec: Autoencoder, pixels: PixelSet, *, steps: int, report: Repor
         optimizer.step()
         report(step + 1, steps)
     return head.requires_grad_(False)
-
-
-def _keep(head: ScaleHead, path: Path) -> None:
-    data = save(head.state_dict())
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(path, data)
-    except OSError as error:
-        raise DataError(shortage(path, len(data), error), hint="UNMASK_CACHE=/a/larger/disk") from error
 
 
 def _new_head(codec: Autoencoder) -> ScaleHead:

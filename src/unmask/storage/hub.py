@@ -1,5 +1,6 @@
 """Models on the Hugging Face hub: from its cache on this machine or, the first time, from the network."""
 
+import json
 import re
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,11 +31,21 @@ def snapshot(name: str) -> Path:
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(name, local_files_only=True, allow_patterns=FILES))
+        cached = Path(snapshot_download(name, local_files_only=True, allow_patterns=FILES))
     except HFValidationError:
         raise BundleError(f"there is no folder {name}, and nothing on the hub can have that name") from None
     except LocalEntryNotFoundError:
         return _download(name)
+    return cached if _is_complete(cached) else _download(name)
+
+
+def _is_complete(folder: Path) -> bool:
+    """Whether a cached model has all its files: before 1.22, huggingface_hub returns a part of one too."""
+    try:
+        parts = json.loads((folder / MANIFEST).read_bytes())["parts"]
+        return all((folder / f"{name}.safetensors").is_file() for name in parts)
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return False
 
 
 def _download(name: str) -> Path:

@@ -177,16 +177,12 @@ def shorten(path):
     np.save(path, np.load(path)[:5])
 
 
-def damages(*names):
-    every = [
-        (damage, name)
-        for damage in (cut, flip, Path.unlink, lambda path: path.write_bytes(b""))
-        for name in names
-    ]
-    return pytest.mark.parametrize(("damage", "name"), [*every, (shorten, "codes.npy")])
+def empty(path):
+    path.write_bytes(b"")
 
 
-@damages("codes.npy", "codes.json", "index.jsonl")
+@pytest.mark.parametrize("name", ["codes.npy", "codes.json", "index.jsonl"])
+@pytest.mark.parametrize("damage", [cut, flip, empty, Path.unlink])
 def test_a_damaged_store_is_refused_where_it_is_read_and_made_again_where_it_is_made(
     make, tmp_path, damage, name
 ):

@@ -1,5 +1,7 @@
 import io
 import struct
+import threading
+import time
 import zlib
 from contextlib import suppress
 
@@ -11,15 +13,17 @@ from hypothesis import strategies as st
 from PIL import Image, ImageColor
 
 from unmask.data.transforms import (
-    DAMAGED,
+    MAX_SLOW_PIXELS,
     UPRIGHT,
+    Room,
     decode,
-    develop_jpeg,
+    decoding,
     grid,
     identify,
     square,
     to_pictures,
     to_tensor,
+    upright_jpeg,
 )
 from unmask.errors import DataError
 
@@ -32,17 +36,17 @@ def pixels(image: Image.Image) -> np.ndarray:
     return np.asarray(image).astype(int)
 
 
-def bomb(width: int, height: int) -> bytes:
-    """A PNG that is all header."""
+def bomb(width: int, height: int, colour: int = 2) -> bytes:
+    """A PNG that is all header; of colour 3 it lacks the palette that this type has."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)
     return (
         b"\x89PNG\r\n\x1a\n"
         + chunk(b"IHDR", header)
-        + chunk(b"IDAT", zlib.compress(b""))
+        + chunk(b"IDAT", zlib.compress(bytes(height * (width + 1)) if colour == 3 else b""))
         + chunk(b"IEND", b"")
     )
 
@@ -64,7 +68,7 @@ class TestDecode:
 
     def test_broken_metadata_do_not_cost_the_picture(self, encode, noise):
         data = encode(noise(), exif=b"Exif\0\0MM\0*\0\0")
-        with pytest.raises(DAMAGED):
+        with pytest.raises(Exception, match=r"."):
             identify(data).getexif()
         assert (pixels(decode(data)) == pixels(noise())).all()
 
@@ -210,13 +214,69 @@ class TestSquare:
         assert square(noise(), 40).size == (40, 40)
 
 
+class TestWhateverADecoderRaises:
+    def test_a_palette_that_is_missing_costs_the_picture(self):
+        with pytest.raises(DataError, match="damaged"):
+            decode(bomb(8, 8, colour=3))
+
+    @pytest.mark.parametrize("error", [AssertionError, RuntimeError, MemoryError, RecursionError, KeyError])
+    def test_costs_the_picture(self, encode, noise, monkeypatch, error):
+        def fail(*_: object) -> None:
+            raise error("from within")
+
+        header = identify(encode(noise()))
+        monkeypatch.setattr(type(header), "load", fail)
+        with pytest.raises(DataError, match=r"damaged: .*from within"):
+            decode(encode(noise()))
+
+
+class TestBounds:
+    @pytest.mark.parametrize("plain", [b"P3\n%d %d\n255\n", b"P6\n%d %d\n65535\n"])
+    def test_what_would_decode_for_minutes_is_refused_before(self, plain):
+        side = int(MAX_SLOW_PIXELS**0.5) + 1
+        with pytest.raises(DataError, match="decodes slowly"):
+            identify(plain % (side, side))
+        identify(plain % (side - 1, side - 1))
+        identify(b"P6\n%d %d\n255\n" % (side, side))
+
+    def test_no_more_pixels_are_decoded_at_once_than_there_is_room_for(self):
+        room, lock = Room(100), threading.Lock()
+        now, most, done = 0, 0, []
+
+        def work(num_pixels: int) -> None:
+            nonlocal now, most
+            with room.taken(num_pixels):
+                with lock:
+                    now += min(num_pixels, 100)
+                    most = max(most, now)
+                time.sleep(0.005)
+                with lock:
+                    now -= min(num_pixels, 100)
+            done.append(num_pixels)
+
+        sizes = [30, 100, 40, 250, 1, 60, 70, 20] * 3  # one that is larger than all room has all of it
+        threads = [threading.Thread(target=work, args=(size,)) for size in sizes]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert most == 100
+        assert sorted(done) == sorted(sizes)
+
+    def test_room_is_given_back_when_decoding_fails(self):
+        room = Room(10)
+        for _ in range(3):
+            with pytest.raises(ValueError, match="x"), room.taken(10):
+                raise ValueError("x")
+
+
 class TestFastDecode:
     @pytest.mark.parametrize("mode", ["RGB", "L"])
     @pytest.mark.parametrize("size", [(640, 480), (20, 30)])
     def test_it_is_nearly_the_plain_picture(self, encode, noise, mode, size):
         smooth = noise(0, 8, 6).resize(size, Image.Resampling.BICUBIC).convert(mode)
         data = encode(smooth, "JPEG", quality=90)
-        fast = develop_jpeg(identify(data), data, 64)
+        fast = upright_jpeg(identify(data), data, 64)
         assert fast.size == size or (min(fast.size) >= 64 and fast.width < size[0])
         plain = decode(data)
         assert abs(pixels(square(fast, 64)) - pixels(square(plain, 64))).mean() < 4
@@ -226,14 +286,15 @@ class TestFastDecode:
         exif[0x0112] = 6
         data = encode(QUARTERS, "JPEG", exif=exif, quality=95)
         assert (
-            abs(pixels(develop_jpeg(identify(data), data, 8).resize((32, 48))) - pixels(decode(data))).mean()
+            abs(pixels(upright_jpeg(identify(data), data, 8).resize((32, 48))) - pixels(decode(data))).mean()
             < 12
         )
 
     def test_a_truncated_picture_is_an_error(self, encode, noise):
         data = encode(noise(width=64, height=64), "JPEG")[:-500]
-        with pytest.raises(DataError, match="damaged"):
-            develop_jpeg(identify(data), data, 8)
+        header = identify(data)
+        with pytest.raises(DataError, match="damaged"), decoding(*header.size):
+            upright_jpeg(header, data, 8)
 
 
 class TestTensors:

@@ -159,10 +159,23 @@ def test_a_head_is_fitted_once(codec, discs, tmp_path, monkeypatch):
     assert len(reports) == 6
 
 
+@pytest.mark.parametrize("name", ["state.safetensors", "state.json"])
+def test_a_head_that_is_damaged_is_fitted_again(codec, discs, tmp_path, monkeypatch, name):
+    monkeypatch.setenv("UNMASK_CACHE", str(tmp_path / "new"))
+    first = scale_head(codec, "a codec", discs, steps=2)
+    [kept] = (tmp_path / "new").glob("*.scale")
+    data = (kept / name).read_bytes()
+    for damaged in (b"", data[:40], data[:-1], data[:-5] + bytes([data[-5] ^ 1]) + data[-4:]):
+        (kept / name).write_bytes(damaged)
+        again = scale_head(codec, "a codec", discs, steps=2)
+        assert all(torch.equal(a, b) for a, b in zip(first.parameters(), again.parameters(), strict=True))
+        assert (kept / name).read_bytes() == data
+
+
 def test_a_head_that_cannot_be_kept_is_one_sentence(codec, discs, tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("UNMASK_CACHE", str(tmp_path / "file"))
-    with pytest.raises(DataError, match="could not be written"):
+    with pytest.raises(DataError, match="cannot hold the spread of pixels"):
         scale_head(codec, "a codec", discs, steps=1)
 
 
