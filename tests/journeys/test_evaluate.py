@@ -150,7 +150,7 @@ def test_without_weights_the_command_to_fetch_them_is_named(shell, model, pictur
 def test_neighbours_are_shown_and_memorisation_is_tested(equipped, by):
     words = ["--by", by, "--samples", "4", "--count", "3", "--steps", "4", "--csv", f"{by}.csv"]
     said = equipped("neighbours", "prior/best", "discs.npy", *words, "--out", f"{by}.png")
-    assert "a sample is nearer than a held-out picture with probability" in said
+    assert "a sample is nearer than a validation picture with probability" in said
     rows = list(csv.DictReader((equipped.folder / f"{by}.csv").read_text().splitlines()))
     assert len(rows) == 4 * 3
     assert [row["rank"] for row in rows[:3]] == ["1", "2", "3"]

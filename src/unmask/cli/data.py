@@ -18,7 +18,7 @@ from unmask.data.pixels import nothing_usable
 from unmask.data.sources import open_source
 from unmask.data.splits import split
 from unmask.data.survey import Survey, survey
-from unmask.data.transforms import grid
+from unmask.data.transforms import contact_sheet
 from unmask.errors import DataError
 from unmask.progress import bar
 
@@ -100,7 +100,7 @@ def _split(found: Survey, images: ImagesConfig) -> str:
 
 
 def _write_sheet(found: Survey, path: Path) -> None:
-    write_pictures([grid([Image.fromarray(pixels) for pixels in found.shown()], COLUMNS)], path)
+    write_pictures([contact_sheet([Image.fromarray(pixels) for pixels in found.shown()], COLUMNS)], path)
     Console(highlight=False).print(
         f"\ncontact sheet of {len(found.shown())}: {escape(str(path))}", soft_wrap=True
     )

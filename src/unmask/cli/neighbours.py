@@ -26,7 +26,7 @@ HELP = """Find the training pictures nearest to samples, and test whether sample
   unmask neighbours runs/prior/best photos/ --pictures samples/   of pictures that are there already
   unmask neighbours runs/prior/best photos/ --by inception --samples 64
 
-The test compares how near samples are to the training pictures with how near held-out pictures are."""
+The test compares how near samples and pictures of the validation split are to the training pictures."""
 
 ROWS = 16  # samples on the sheet
 LEAST_PX = 48  # edge of a picture on the sheet: room for its distance below
@@ -72,7 +72,7 @@ def main(argv: list[str]) -> None:
     from unmask.progress import bar
 
     model = load_model(arguments.model, arguments.device)
-    train, held_out = (model.open(arguments.data, side) for side in ("train", "validation"))
+    train, validation = (model.open(arguments.data, side) for side in ("train", "validation"))
     with bar(f"looking at {arguments.data}") as report:
         place = Neighbourhood(train, arguments.by, device=model.device, report=report)
     samples = _samples(model, arguments)
@@ -83,11 +83,11 @@ def main(argv: list[str]) -> None:
     if arguments.csv:
         write_rows(arguments.csv, _rows(found))
         print(f"all distances: {arguments.csv}")
-    if min(len(samples), len(held_out)) > 1:
-        with bar("looking at held-out pictures") as report:
-            usual = place.distances_of(held_out, report)
+    if min(len(samples), len(validation)) > 1:
+        with bar("looking at the validation split") as report:
+            usual = place.distances_of(validation, report)
         distances = usual.new_tensor([neighbours[0].distance for neighbours in found])
-        _say(memorisation(distances, usual), arguments.by, len(samples), len(held_out))
+        _say(memorisation(distances, usual), arguments.by, len(samples), len(validation))
 
 
 def _samples(model: "Pipeline", arguments: Arguments) -> list[Image.Image]:
@@ -131,13 +131,13 @@ def _sheet(
     return sheet
 
 
-def _say(test: "Memorisation", by: str, num_samples: int, num_held_out: int) -> None:
+def _say(test: "Memorisation", by: str, num_samples: int, num_validation: int) -> None:
     print(
         f"distance to the nearest training picture ({by}): median {test.sample_median:.4g} of "
-        f"{num_samples} samples, {test.held_out_median:.4g} of {num_held_out} held-out pictures"
+        f"{num_samples} samples, {test.validation_median:.4g} of {num_validation} validation pictures"
     )
     print(
-        f"a sample is nearer than a held-out picture with probability {test.nearer:.3f} "
+        f"a sample is nearer than a validation picture with probability {test.nearer:.3f} "
         f"(0.500 ± {test.standard_error:.3f} without memorisation, 1 for copies); "
         f"nearer than any of them: {test.closest}"
     )

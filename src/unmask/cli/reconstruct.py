@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 HELP = """Send pictures through a codec and back: a picture to look at, and how close they come.
 
-  unmask reconstruct runs/codec/best emoji                       the pictures held out of training
+  unmask reconstruct runs/codec/best emoji                       the validation split
   unmask reconstruct runs/codec/best photos/ --split all --out compare.png
   unmask reconstruct runs/codec/best cat.jpg                     a single picture
 
@@ -48,7 +48,7 @@ class Arguments:
     out: Path = Path("reconstructions.png")
     """File of the picture, a PNG."""
     fid: bool = True
-    """Also measure the FID, the slowest of the figures, where its weights are there."""
+    """Also measure the FID, the slowest of the metrics, where its weights are there."""
     device: DeviceOption = "auto"
 
     def check(self) -> None:
@@ -69,7 +69,7 @@ def main(argv: list[str]) -> None:
     pixels = _pixels(model, arguments)
     _show(model, pixels, arguments)
     with bar("measuring") as report, tuned_allocator():
-        figures = measure_reconstructions(
+        metrics = measure_reconstructions(
             model.codec,
             pixels,
             batch=16,
@@ -77,7 +77,7 @@ def main(argv: list[str]) -> None:
             inception=_inception() if arguments.fid and len(pixels) > 1 else None,
             report=report,
         )
-    _print(figures, model, len(pixels), arguments)
+    _print(metrics, model, len(pixels), arguments)
 
 
 def _pixels(model: "Pipeline", arguments: Arguments) -> "PixelSet":
@@ -97,17 +97,17 @@ def _pixels(model: "Pipeline", arguments: Arguments) -> "PixelSet":
     return pixels
 
 
-def _print(figures: dict[str, float], model: "Pipeline", count: int, arguments: Arguments) -> None:
-    """The figures; beside an FID how it came about, and what to beware of."""
+def _print(metrics: dict[str, float], model: "Pipeline", count: int, arguments: Arguments) -> None:
+    """The metrics; beside an FID how it came about, and what to beware of."""
     from unmask.evaluation.features import INCEPTION
     from unmask.evaluation.protocol import Protocol, caution
 
     table = Table(box=None, show_header=False, pad_edge=False)
-    for name, value in {"pictures": count, **figures}.items():
+    for name, value in {"pictures": count, **metrics}.items():
         table.add_row(f"[bold]{name}[/]", f"{value:.4g}")
     console = Console(highlight=False)
     console.print(table)
-    if "fid" in figures:
+    if "fid" in metrics:
         protocol = Protocol(
             what="reconstructions",
             pictures=count,
@@ -124,12 +124,12 @@ def _print(figures: dict[str, float], model: "Pipeline", count: int, arguments: 
 
 def _show(model: "Pipeline", pixels: "PixelSet", arguments: Arguments) -> None:
     """Write rows of originals, each above the row of its reconstructions."""
-    from unmask.data.transforms import grid
+    from unmask.data.transforms import contact_sheet
 
     originals = [Image.fromarray(picture) for picture in pixels.read(pixels.spread(arguments.count))]
     copies = model.reconstruct(originals)
     rows = [originals[i : i + COLUMNS] + copies[i : i + COLUMNS] for i in range(0, len(originals), COLUMNS)]
-    sheet = grid([picture for row in rows for picture in row], min(COLUMNS, len(originals)))
+    sheet = contact_sheet([picture for row in rows for picture in row], min(COLUMNS, len(originals)))
     write_pictures([sheet], arguments.out)
     print(f"originals, and below each row its reconstructions: {arguments.out}")
 

@@ -93,10 +93,10 @@ def main(argv: list[str]) -> None:
 
 
 def _write_sheet(path: Path, folder: SampleFolder, count: int) -> None:
-    from unmask.data.transforms import grid
+    from unmask.data.transforms import contact_sheet
 
     pictures = [folder.picture(number) for number in range(count)]
-    write_pictures([grid(pictures, _columns(count))], path)
+    write_pictures([contact_sheet(pictures, _columns(count))], path)
     print(f"sheet: {path}")
 
 
@@ -112,7 +112,7 @@ def _frames(model: "Pipeline", film: "list[Tensor]") -> list[Image.Image]:
     """Moments of the film, evenly spread from nothing known to the end."""
     import torch
 
-    from unmask.data.transforms import grid
+    from unmask.data.transforms import contact_sheet
     from unmask.progress import bar
 
     film = [torch.full_like(film[0], model.prior.mask_id), *film]
@@ -121,7 +121,7 @@ def _frames(model: "Pipeline", film: "list[Tensor]") -> list[Image.Image]:
     with bar("filming") as report:
         for number, moment in enumerate(moments):
             report(number, len(moments))
-            frames.append(grid(model.preview(film[moment]), _columns(len(film[0]))))
+            frames.append(contact_sheet(model.preview(film[moment]), _columns(len(film[0]))))
     return frames
 
 

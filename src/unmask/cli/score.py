@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 HELP = """Score pictures: the bits that the model needs for each code, on average, and for each pixel.
 
-  unmask score runs/prior/best emoji                       the pictures held out of training
+  unmask score runs/prior/best emoji                       the validation split
   unmask score runs/prior/best emoji --pixels              bits per dimension: codes and pixels together
   unmask score runs/prior/best photos/ --split all --csv scores.csv
-  unmask score runs/prior/best emoji --pixels --map surprise.png      where the surprise lies
+  unmask score runs/prior/best emoji --pixels --map bits.png          where the bits are
 
 For absorbing priors this is an upper bound, estimated from a few masks a picture; for autoregressive ones the
 bits of codes are exact. Fewer bits: likelier pictures."""
@@ -150,7 +150,7 @@ def _map(
     import torch
     from einops import rearrange, repeat
 
-    from unmask.data.transforms import grid, to_pictures, to_tensor
+    from unmask.data.transforms import contact_sheet, to_pictures, to_tensor
     from unmask.diffusion.likelihood import code_nats
     from unmask.evaluation.pixel_likelihood import pixel_nats
 
@@ -167,7 +167,7 @@ def _map(
     factor = model.codec.config.factor
     columns.append(_heat(repeat(by_code, "B h w -> B (h y) (w x)", y=factor, x=factor), "a code"))
     rows = zip(*columns, strict=True)
-    return grid([picture for row in rows for picture in row], len(columns))
+    return contact_sheet([picture for row in rows for picture in row], len(columns))
 
 
 def _heat(bits: "Tensor", what: str) -> list[Image.Image]:

@@ -26,7 +26,7 @@ MAX_SLOW_PIXELS = 4_000_000  # of what Pillow decodes in Python, a few seconds' 
 TOO_LARGE = f"more than the {MAX_PIXELS:,} pixels allowed (shrink it, if it is no decompression bomb)"
 
 # Blocks of Pillow's usual 16 MB can stay with the thread that freed them; the system has back what is larger.
-Image.core.set_block_size(1 << 26)
+Image.core.set_block_size(1 << 26)  # type: ignore[attr-defined]
 
 # EXIF orientation -> what makes the picture upright
 UPRIGHT = {
@@ -161,7 +161,7 @@ def to_pixels(images: "Tensor") -> Pixels8:
     return pixels
 
 
-def grid(pictures: Sequence[Image.Image], columns: int, gap: int = 2) -> Image.Image:
+def contact_sheet(pictures: Sequence[Image.Image], columns: int, gap: int = 2) -> Image.Image:
     """Pictures of one size side by side, row by row, ``gap`` white pixels apart."""
     width, height = pictures[0].size
     columns = min(columns, len(pictures))

@@ -1,4 +1,4 @@
-"""A figure and how far chance may have moved it: a bootstrap over random halves of the samples.
+"""A metric and how far chance may have moved it: a bootstrap over random halves of the samples.
 
 A half drawn without replacement strays from the whole just as the whole strays from the truth, since
 1/(n/2) − 1/n = 1/n. Unlike draws with replacement it holds no picture twice, which distances would notice.
@@ -16,7 +16,7 @@ REPLICATES = 20  # a standard error is then itself right to about a sixth
 
 
 class Estimate(NamedTuple):
-    """A figure and its standard error over draws of the samples; the reference set is what it is."""
+    """A metric and its standard error over draws of the samples; the reference set is what it is."""
 
     value: float
     standard_error: float
@@ -31,7 +31,7 @@ def halves(count: int, replicates: int, seed: int) -> Tensor:
 
 
 def estimate(values: Tensor) -> Estimate:
-    """(1 + replicates,) figures of the samples and of their halves to an estimate."""
+    """(1 + replicates,) values for the samples and of their halves to an estimate."""
     spread = values[1:].std().item() if len(values) > 2 else float("nan")
     return Estimate(values[0].item(), spread)
 

@@ -108,35 +108,35 @@ def nearest_pictures(
 
 
 class Memorisation(NamedTuple):
-    """Whether samples are nearer to the training pictures than pictures that were held out of it."""
+    """Whether samples are nearer to the training pictures than the validation pictures are."""
 
     nearer: float
-    """Probability that a sample is nearer than a held-out picture: ½ without memorisation, 1 for copies."""
+    """Probability that a sample is nearer than a validation picture: ½ without memorisation, 1 for copies."""
     standard_error: float
     """Of that probability, were it ½."""
     sample_median: float
-    held_out_median: float
+    validation_median: float
     closest: int
-    """Samples that are nearer than any held-out picture."""
+    """Samples that are nearer than any validation picture."""
 
 
-def memorisation(samples: Tensor, held_out: Tensor) -> Memorisation:
-    """Compare distances to the nearest training picture, (n,) of samples and (m,) of held-out pictures.
+def memorisation(samples: Tensor, validation: Tensor) -> Memorisation:
+    """Compare distances to the nearest training picture, (n,) of samples and (m,) of validation pictures.
 
     The test of Mann and Whitney, as Meehan et al. (2020) use it for data copying.
     """
-    n, m = len(samples), len(held_out)
+    n, m = len(samples), len(validation)
     if min(n, m) < 2:
         raise DataError(
-            f"{n} samples and {m} held-out pictures are too few to compare; 2 of each are the least"
+            f"{n} samples and {m} validation pictures are too few to compare; 2 of each are the least"
         )
-    samples, ordered = samples.sort().values, held_out.sort().values
+    samples, ordered = samples.sort().values, validation.sort().values
     below = torch.searchsorted(ordered, samples, right=False)
     not_above = torch.searchsorted(ordered, samples, right=True)
     nearer = (m - (below + not_above).double() / 2).mean().item() / m  # ties count half
     error = math.sqrt((n + m + 1) / (12 * n * m))
     closest = int((samples < ordered[0]).sum())
-    return Memorisation(nearer, error, samples.median().item(), held_out.median().item(), closest)
+    return Memorisation(nearer, error, samples.median().item(), validation.median().item(), closest)
 
 
 def _in_units(squares: Tensor, by: Space, dimension: int) -> Tensor:

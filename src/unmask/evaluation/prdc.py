@@ -40,13 +40,13 @@ def prdc(real: Balls, fake: Tensor, *, replicates: int = REPLICATES, seed: int =
     weights = halves(len(fake), replicates, seed)
     balls, covered, recalled = _count(real, balls_of(fake, real.k), weights)
     counts = weights.sum(0)
-    figures = {
+    metrics = {
         "precision": (balls > 0).double() @ weights / counts,
         "recall": (recalled > 0).double().mean(0),
         "density": balls @ weights / (real.k * counts),
         "coverage": (covered > 0).double().mean(0),
     }
-    return {name: estimate(values) for name, values in figures.items()}
+    return {name: estimate(values) for name, values in metrics.items()}
 
 
 def _count(real: Balls, fake: Balls, weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:

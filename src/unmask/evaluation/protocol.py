@@ -1,4 +1,4 @@
-"""How a figure came about. Two FIDs compare if their protocols are the same, and otherwise not."""
+"""How a metric came about. Two FIDs compare if their protocols are the same, and otherwise not."""
 
 from dataclasses import dataclass
 
@@ -40,5 +40,5 @@ def caution(pictures: int) -> str | None:
         return None
     return (
         f"FID over {pictures:,} pictures comes out too high, the more so the fewer they are; below {FEW:,} "
-        "it compares only with figures of the same counts"
+        "it compares only with metrics of the same counts"
     )

@@ -39,7 +39,7 @@ scores refer to fingerprints. What a network's settings were once called is for 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One network at rest: its configuration as plain JSON values, and its tensors, which never change."""
+    """One network on disk: its configuration as plain JSON values, and its tensors, which never change."""
 
     config: dict[str, Any]
     tensors: dict[str, Tensor]

@@ -46,7 +46,7 @@ def write_card(model: Bundle, name: str, licence: str, *, picture: bool) -> str:
         _describe(model),
         "## Use",
         USE.format(name=name, example=example),
-        "## Figures",
+        "## Metrics",
         _table(model),
     ]
     return "\n\n".join(sections) + "\n"
@@ -85,15 +85,15 @@ def _parameters(part: Part) -> str:
 
 
 def _table(model: Bundle) -> str:
-    """Held-out figures and fingerprints."""
-    rows = [f"| {what} | {value} |" for what, value in _figures(model)]
+    """Metrics on the validation split, and fingerprints."""
+    rows = [f"| {what} | {value} |" for what, value in _metrics(model)]
     return "\n".join(["| | |", "|---|---|", *rows])
 
 
-def _figures(model: Bundle) -> Iterator[tuple[str, Any]]:
+def _metrics(model: Bundle) -> Iterator[tuple[str, Any]]:
     for name, part in model.parts.items():
-        for figure, value in model.about.get(f"{name}_validation", {}).items():
-            yield f"{name}, {figure.replace('_', ' ')}, on held-out pictures", f"{value:.4g}"
+        for metric, value in model.about.get(f"{name}_validation", {}).items():
+            yield f"{name}, {metric.replace('_', ' ')}, on the validation split", f"{value:.4g}"
         if f"{name}_step" in model.about:
             yield f"{name}, steps trained", f"{model.about[f'{name}_step']:,}"
         yield f"{name}, fingerprint", f"`{part.fingerprint}`"

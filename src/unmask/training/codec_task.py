@@ -17,7 +17,7 @@ from unmask.codec.perceptual import Perceptual
 from unmask.codec.quantizers import Quantized
 from unmask.data.batches import Batches
 from unmask.data.pixels import PixelSet
-from unmask.data.transforms import grid, to_pictures, to_tensor
+from unmask.data.transforms import contact_sheet, to_pictures, to_tensor
 from unmask.evaluation.inception import Inception
 from unmask.evaluation.reconstruction import measure_reconstructions
 from unmask.rng import generator
@@ -205,7 +205,8 @@ class CodecTask:
             batch=self._optim.batch,
             perceptual=self._perceptual,
             inception=self._inception,
-            share=(self._engine.rank, self._engine.world),
+            rank=self._engine.rank,
+            world=self._engine.world,
             add_up=self._engine.sum,
         )
         metrics["rec"] = metrics["l1"] + self._loss.perceptual_weight * metrics.get("lpips", 0.0)
@@ -216,7 +217,9 @@ class CodecTask:
         """The same few pictures every time, of the validation split if there is one, above their copies."""
         images = to_tensor(self._shown.read(self._shown.spread(NUM_SHOWN))).to(self._engine.device)
         output = self._ema.module.decode(self._ema.module.encode(images))
-        return {"reconstructions": grid(to_pictures(torch.cat([images, output])), columns=len(images))}
+        return {
+            "reconstructions": contact_sheet(to_pictures(torch.cat([images, output])), columns=len(images))
+        }
 
     def state(self) -> dict[str, Any]:
         """Networks, optimisers, average, and the counts that drive recycling and metrics."""

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from unmask.data.batches import batch_indices
 from unmask.data.codes import Codes
-from unmask.data.transforms import grid, to_pictures
+from unmask.data.transforms import contact_sheet, to_pictures
 from unmask.diffusion.autoregressive import autoregress
 from unmask.diffusion.fill import fill
 from unmask.diffusion.likelihood import Noise, Score, bits_per_code, cost_curve, join, likelihood_of
@@ -149,7 +149,7 @@ class PriorTask:
             codes = fill(prior, masked, plan, Settings(), seed=seed)
         height, width = prior.grid
         grids = rearrange(codes.to(self._engine.device), "B (h w) -> B h w", h=height, w=width)
-        return {"samples": grid(to_pictures(self._decode(grids)), columns=NUM_SAMPLES // 2)}
+        return {"samples": contact_sheet(to_pictures(self._decode(grids)), columns=NUM_SAMPLES // 2)}
 
     def state(self) -> dict[str, Any]:
         """Network, optimiser, average, and the last curve."""

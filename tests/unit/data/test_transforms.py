@@ -16,9 +16,9 @@ from unmask.data.transforms import (
     MAX_SLOW_PIXELS,
     UPRIGHT,
     Room,
+    contact_sheet,
     decode,
     decoding,
-    grid,
     identify,
     square,
     to_pictures,
@@ -318,10 +318,10 @@ class TestTensors:
 class TestGrid:
     def test_pictures_stand_row_by_row(self):
         colours = ["red", "lime", "blue", "black", "gray"]
-        sheet = grid([Image.new("RGB", (10, 6), colour) for colour in colours], columns=3, gap=2)
+        sheet = contact_sheet([Image.new("RGB", (10, 6), colour) for colour in colours], columns=3, gap=2)
         assert sheet.size == (34, 14)
         found = [sheet.getpixel((12 * column + 5, 8 * row + 3)) for row in (0, 1) for column in (0, 1, 2)]
         assert found == [ImageColor.getrgb(colour) for colour in [*colours, "white"]]
 
     def test_fewer_pictures_than_columns_make_one_short_row(self):
-        assert grid([Image.new("RGB", (10, 6))] * 2, columns=8).size == (22, 6)
+        assert contact_sheet([Image.new("RGB", (10, 6))] * 2, columns=8).size == (22, 6)

@@ -85,7 +85,7 @@ def test_copies_are_found_out_and_held_out_pictures_are_not(emoji):
     copied = memorisation(noisy_copies, held_out)
     assert copied.nearer > 0.95
     assert copied.nearer - 0.5 > 8 * copied.standard_error
-    assert copied.sample_median < copied.held_out_median
+    assert copied.sample_median < copied.validation_median
 
 
 def test_equal_distances_are_no_sign_of_memorisation():
@@ -97,7 +97,7 @@ def test_equal_distances_are_no_sign_of_memorisation():
 def test_mistakes_are_one_sentence_each(few, emoji):
     with pytest.raises(DataError, match="have no 9999 nearest"):
         Neighbourhood(few, "pixels").search(few.read([0]), 9999)
-    with pytest.raises(DataError, match="1 samples and 5 held-out pictures are too few"):
+    with pytest.raises(DataError, match="1 samples and 5 validation pictures are too few"):
         memorisation(torch.ones(1), torch.ones(5))
     with pytest.raises(DataError, match="no pictures whose neighbours"):
         nearest_pictures([], few, by="pixels")

@@ -64,7 +64,7 @@ def together(world: int, work: Callable[..., dict[str, float]]) -> list[dict[str
             barrier.wait()
             return total
 
-        return work(share=(rank, world), add_up=add_up)
+        return work(rank=rank, world=world, add_up=add_up)
 
     with ThreadPoolExecutor(world) as pool:
         return list(pool.map(one, range(world)))

@@ -38,7 +38,7 @@ def test_it_says_sizes_data_and_figures_but_no_folders_of_its_maker():
     _, body = parts(write_card(Bundle(CODEC, PRIOR, ABOUT), "ann/birds", "cc0-1.0", picture=False))
     assert "64×64 pixels into 16×16 codes of 1,024 and back (1.5M parameters)" in body
     assert "An absorbing prior over these codes, a Transformer of 8 layers (0.7M parameters)" in body
-    assert "| prior, bits, on held-out pictures | 6.012 |" in body
+    assert "| prior, bits, on the validation split | 6.012 |" in body
     assert "| codec, steps trained | 12,000 |" in body
     assert f"`{PRIOR.fingerprint}`" in body
     assert "Trained on `birds`" in body
