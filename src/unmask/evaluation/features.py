@@ -20,7 +20,6 @@ from unmask.data.base import combined_hash
 from unmask.data.pixels import PixelSet
 from unmask.data.transforms import Pixels8
 from unmask.devices import tuned_allocator
-from unmask.errors import DataError
 from unmask.evaluation.inception import Inception
 from unmask.progress import Report, silent
 from unmask.storage import files
@@ -95,9 +94,5 @@ def features_of(
         about = {"extractor": extractor.name, "pictures": len(pixels), "pixels": pixels.fingerprint}
         files.write_json(rows.folder / "features.json", about)
 
-    folder = files.cache_folder()
-    try:
+    with files.in_cache("features") as folder:
         return torch.from_numpy(open_rows(folder / f"{key}.features", layout, fill).array)
-    except OSError as error:
-        message = f"{folder} cannot hold features: {error.strerror}"
-        raise DataError(message, hint="UNMASK_CACHE=/a/larger/disk") from error

@@ -142,10 +142,10 @@ def scale_head(
     if not len(pixels):
         raise DataError("there are no pictures to fit the spread of pixels on", hint="name some:  --fit DATA")
     key = combined_hash([RECIPE, fingerprint, pixels.fingerprint, steps])
-    path = files.cache_folder() / f"{key}.scale"
-    if (head := _remembered(codec, path)) is not None:
-        return head
-    try:
+    with files.in_cache("the spread of pixels") as folder:
+        path = folder / f"{key}.scale"
+        if (head := _remembered(codec, path)) is not None:
+            return head
         with files.alone(path):
             if (head := _remembered(codec, path)) is None:  # another process was not quicker
                 with tuned_allocator():
@@ -153,9 +153,6 @@ def scale_head(
                 with files.replace_folder(path, tensors.OURS) as partial:
                     about = {"format": RECIPE, "step": steps}
                     tensors.save(partial, about, *tensors.flatten(head.state_dict()))
-    except OSError as error:
-        message = f"{path.parent} cannot hold the spread of pixels: {error.strerror}"
-        raise DataError(message, hint="UNMASK_CACHE=/a/larger/disk") from error
     return head
 
 

@@ -1,17 +1,16 @@
 """A prior's graph as samplers ask it, computed by onnxruntime on the CPU."""
 
 import json
-import tempfile
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from unmask.errors import ConfigError, DataError
+from unmask.errors import ConfigError
 from unmask.onnx.config import Backend
 from unmask.onnx.export import OPSET, PRIOR, PRIOR_INT8, export_prior, require_packages, round_prior
 from unmask.prior.transformer import Transformer, pack
-from unmask.storage.files import cache_folder, digest, write_json
+from unmask.storage import files
 
 STAMP = "graphs.json"  # the SHA-256 of each file
 RECIPE = 1  # to be raised when the same prior comes to give another graph
@@ -49,31 +48,27 @@ def make_denoiser(prior: Transformer, fingerprint: str, backend: Backend) -> Gra
 def _cached_graph(prior: Transformer, fingerprint: str, backend: Backend) -> Path:
     """The graph's file: made now, unless it was made before and is whole."""
     name = {"onnx": PRIOR, "onnx-int8": PRIOR_INT8}[backend]
-    folder = cache_folder() / "graphs" / f"{fingerprint}-{backend}-{OPSET}-{RECIPE}"
-    if not _is_whole(folder / name):
-        try:
-            _make_graph(prior, folder / name)
-        except OSError as error:
-            raise DataError(
-                f"{folder} cannot hold a graph: {error.strerror}", hint="UNMASK_CACHE=/a/larger/disk"
-            ) from error
-    return folder / name
+    with files.in_cache("a graph") as cache:
+        graph = cache / "graphs" / f"{fingerprint}-{backend}-{OPSET}-{RECIPE}" / name
+        if not _is_whole(graph):
+            with files.alone(graph.parent):
+                if not _is_whole(graph):  # another process was not quicker
+                    _make_graph(prior, graph)
+    return graph
 
 
 def _make_graph(prior: Transformer, graph: Path) -> None:
-    """Make it in a folder of its own, since two processes may do this at once; then move it to its place."""
-    graph.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=graph.parent) as temporary:
-        export_prior(prior, Path(temporary))
+    with files.replace_folder(graph.parent, (PRIOR, PRIOR_INT8, STAMP)) as partial:
+        export_prior(prior, partial)
         if graph.name == PRIOR_INT8:
-            round_prior(Path(temporary))
-        Path(temporary, graph.name).replace(graph)
-    write_json(graph.with_name(STAMP), {graph.name: digest(graph)})
+            round_prior(partial)
+            (partial / PRIOR).unlink()
+        files.write_json(partial / STAMP, {graph.name: files.digest(partial / graph.name)})
 
 
 def _is_whole(graph: Path) -> bool:
     try:
         stamp = json.loads(graph.with_name(STAMP).read_bytes())
-        return bool(stamp == {graph.name: digest(graph)})
+        return bool(stamp == {graph.name: files.digest(graph)})
     except (OSError, ValueError):
         return False

@@ -26,12 +26,25 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from unmask.errors import DataError
+
 SEAL = "checksum"
 
 
 def cache_folder() -> Path:
     """The folder for what can be fetched or computed again: ``$UNMASK_CACHE``, else ``~/.cache/unmask``."""
     return Path(os.environ.get("UNMASK_CACHE") or "~/.cache/unmask").expanduser()
+
+
+@contextmanager
+def in_cache(what: str) -> Iterator[Path]:
+    """The cache folder, for a block that keeps ``what`` there; one sentence says so if it cannot."""
+    folder = cache_folder()
+    try:
+        yield folder
+    except OSError as error:
+        message = f"{folder} cannot hold {what}: {error.strerror}"
+        raise DataError(message, hint="UNMASK_CACHE=/a/larger/disk") from error
 
 
 def write_bytes(path: Path, data: bytes) -> None:

@@ -15,7 +15,6 @@ from torch import Tensor
 from torch.serialization import get_unsafe_globals_in_checkpoint, safe_globals
 
 from unmask.errors import WeightsError
-from unmask.third_party.damage import DAMAGE
 
 _LIGHTNING = ("pytorch_lightning.", "lightning.pytorch.", "lightning_fabric.")
 
@@ -36,7 +35,7 @@ def read_state_dict(path: Path) -> dict[str, Tensor]:
         raise WeightsError(f"there is no file {path}")
     try:
         content = _load(path)
-    except DAMAGE as error:
+    except Exception as error:  # there is no end to what damaged files make torch raise
         raise WeightsError(f"{path} cannot be read: {_reason(error)}") from error
     if isinstance(content, dict) and isinstance(content.get("state_dict"), dict):
         content = content["state_dict"]
