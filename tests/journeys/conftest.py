@@ -1,9 +1,10 @@
 """The real command line, as a user types it."""
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -33,45 +34,63 @@ engine: {threads: 1}
 """
 
 
-class Shell:
-    """A folder in which commands are typed, with pictures and settings for small models in it."""
+class Commands:
+    """Runs commands one after the other, each in a process of its own."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self) -> None:
+        words = [sys.executable, str(Path(__file__).with_name("warm.py"))]
+        environment = os.environ | {"OMP_NUM_THREADS": "1"}
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(words, env=environment, stdin=pipe, stdout=pipe, text=True)
+
+    def run(self, **order: object) -> int:
+        """The exit code of a command."""
+        print(json.dumps(order), file=self._process.stdin, flush=True)
+        return int(self._process.stdout.readline())
+
+    def close(self) -> None:
+        self._process.communicate()
+
+
+class Shell:
+    """A folder in which commands are typed, with images and settings for small models in it."""
+
+    def __init__(self, folder: Path, commands: Commands) -> None:
+        self.folder, self.commands = folder, commands
         (folder / "codec.yaml").write_text(SMALL_CODEC)
         (folder / "prior.yaml").write_text(SMALL_PRIOR)
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of a command; one thread, as in the tests themselves: other tests have the other cores."""
+        own = {"UNMASK_CACHE": str(self.folder / "cache"), "COLUMNS": "200", "OMP_NUM_THREADS": "1"}
+        return os.environ | own
+
     def start(self, *words: object) -> subprocess.Popen[str]:
-        environment = os.environ | {"UNMASK_CACHE": str(self.folder / "cache"), "COLUMNS": "200"}
-        environment["OMP_NUM_THREADS"] = "1"  # as in the tests themselves: other tests have the other cores
+        """A command that runs on while the test does other things."""
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        return subprocess.Popen([UNMASK, *map(str, words)], cwd=self.folder, env=environment, **pipes)
+        return subprocess.Popen([UNMASK, *map(str, words)], cwd=self.folder, env=self.environment, **pipes)
 
     def __call__(self, *words: object, code: int = 0) -> str:
         """What a command says, when it has ended as expected."""
-        return finish_process(self.start(*words), code)
+        order = {"words": list(map(str, words)), "folder": str(self.folder), "environment": self.environment}
+        ended = self.commands.run(**order)
+        out, err = ((self.folder / name).read_text() for name in (".out", ".err"))
+        assert ended == code, err
+        assert "Traceback" not in err
+        return out + err
 
 
-def finish_process(process: subprocess.Popen[str], code: int = 0) -> str:
-    out, err = process.communicate(timeout=300)
-    assert process.returncode == code, err
-    assert "Traceback" not in err
-    return out + err
-
-
-@pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    return Shell(tmp_path)
-
-
-@pytest.fixture
-def unmask(shell: Shell) -> Callable[..., subprocess.Popen[str]]:
-    return shell.start
+@pytest.fixture(scope="session")
+def commands() -> Iterator[Commands]:
+    commands = Commands()
+    yield commands
+    commands.close()
 
 
 @pytest.fixture
-def finish() -> Callable[..., str]:
-    return finish_process
+def shell(tmp_path: Path, commands: Commands) -> Shell:
+    return Shell(tmp_path, commands)
 
 
 def write_discs(folder: Path) -> str:
@@ -93,9 +112,9 @@ def pictures(tmp_path: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+def trained(tmp_path_factory: pytest.TempPathFactory, commands: Commands) -> Shell:
     """A folder with models of 16×16 pixels and 4×4 codes, not to be changed: codec, prior and its twin."""
-    shell = Shell(tmp_path_factory.mktemp("trained"))
+    shell = Shell(tmp_path_factory.mktemp("trained"), commands)
     discs = write_discs(shell.folder)
     shell("train", "codec", discs, "--preset", "tiny", "--config", "codec.yaml", "--out", "codec")
     prior = ["train", "prior", "codec/best", discs, "--preset", "tiny", "--config", "prior.yaml"]

@@ -51,7 +51,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def folder(trained, tmp_path_factory):
     """Where the demo was run, with a model that knows little."""
-    shell = type(trained)(tmp_path_factory.mktemp("demo"))
+    shell = type(trained)(tmp_path_factory.mktemp("demo"), trained.commands)
     shutil.copytree(trained.folder / "prior/best", shell.folder / "prior/best")
     shutil.copy(trained.folder / "discs.npy", shell.folder)
     said = shell("demo", "prior/best", "discs.npy", "--no-train", "--device", "cpu")

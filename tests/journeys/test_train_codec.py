@@ -1,10 +1,8 @@
 """Stage 1 from the command line: train, be killed, go on, look at the result."""
 
 import json
-import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -13,7 +11,6 @@ import torch
 
 from unmask.training.runs import Run
 
-UNMASK = Path(sys.executable).with_name("unmask")
 SMALL = """
 images: {size: 16, validation: 0.2}
 codec:
@@ -31,30 +28,10 @@ engine: {threads: 1}
 
 
 @pytest.fixture
-def unmask(tmp_path):
-    environment = os.environ | {"UNMASK_CACHE": str(tmp_path / "cache"), "COLUMNS": "200"}
-
-    def start(*arguments):
-        command = [UNMASK, *map(str, arguments)]
-        return subprocess.Popen(
-            command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-
-    return start
-
-
-@pytest.fixture
 def small(tmp_path):
     path = tmp_path / "small.yaml"
     path.write_text(SMALL)
     return ["--preset", "tiny", "--config", path]
-
-
-def finish(process, code=0):
-    out, err = process.communicate(timeout=300)
-    assert process.returncode == code, err
-    assert "Traceback" not in err
-    return out + err
 
 
 def wait_for(path: Path, process: subprocess.Popen) -> None:
@@ -75,21 +52,23 @@ def same(a, b) -> bool:
     return all(map(same, a, b)) if isinstance(a, list | tuple) else a == b
 
 
-def test_a_killed_run_ends_as_if_nothing_had_happened(unmask, small, pictures, tmp_path):
+def test_a_killed_run_ends_as_if_nothing_had_happened(shell, small, pictures, tmp_path):
     """SIGKILL, then SIGTERM, then to the end: weights, optimisers, average, quantiser and log are equal."""
-    finish(unmask("train", "codec", pictures, *small, "--out", "whole"))
+    shell("train", "codec", pictures, *small, "--out", "whole")
 
-    killed = unmask("train", "codec", pictures, *small, "--out", "stopped")
+    killed = shell.start("train", "codec", pictures, *small, "--out", "stopped")
     wait_for(tmp_path / "stopped/checkpoints/step-00000008", killed)
     killed.kill()
     killed.communicate()
-    asked = unmask("train", "codec", "--resume", "stopped")
+    asked = shell.start("train", "codec", "--resume", "stopped")
     wait_for(tmp_path / "stopped/checkpoints/step-00000012", asked)
     asked.send_signal(signal.SIGTERM)
-    said = finish(asked)
+    out, err = asked.communicate(timeout=300)
+    assert asked.returncode == 0, err
+    said = out + err
     assert Run.open(tmp_path / "stopped").last_step() == 24 or "unmask train codec --resume stopped" in said
     if Run.open(tmp_path / "stopped").last_step() < 24:
-        finish(unmask("train", "codec", "--resume", "stopped"))
+        shell("train", "codec", "--resume", "stopped")
 
     whole, stopped = Run.open(tmp_path / "whole"), Run.open(tmp_path / "stopped")
     assert whole.restore()[0] == stopped.restore()[0] == 24
@@ -99,11 +78,9 @@ def test_a_killed_run_ends_as_if_nothing_had_happened(unmask, small, pictures, t
         assert whole.load_bundle(which).codec.fingerprint == stopped.load_bundle(which).codec.fingerprint
 
 
-def test_a_codec_trains_reconstructs_and_improves(unmask, pictures, tmp_path):
+def test_a_codec_trains_reconstructs_and_improves(shell, pictures, tmp_path):
     """The preset ``tiny`` halves its validation error and more, and what it made can be used."""
-    finish(
-        unmask("train", "codec", pictures, "--preset", "tiny", "--images.size", "16", "--engine.threads", "1")
-    )
+    shell("train", "codec", pictures, "--preset", "tiny", "--images.size", "16", "--engine.threads", "1")
     run = Run.open(tmp_path / "runs/codec")
     errors = [line["l1"] for line in run.read_log() if line["kind"] == "validation"]
     start = next(line["l1"] for line in run.read_log() if line["kind"] == "train")
@@ -111,14 +88,14 @@ def test_a_codec_trains_reconstructs_and_improves(unmask, pictures, tmp_path):
     assert run.read_log()[0]["kind"] == "note: plain L1, no perceptual loss"
     assert run.config["settings"]["codec"]["quantizer"]["codebook_size"] == 64
 
-    said = finish(unmask("reconstruct", "runs/codec/best", pictures, "--count", "4", "--out", "seen.png"))
+    said = shell("reconstruct", "runs/codec/best", pictures, "--count", "4", "--out", "seen.png")
     assert (tmp_path / "seen.png").exists()
     for name in ("l1", "psnr", "ssim", "codes_used"):
         assert name in said
 
 
-def test_settings_come_from_preset_file_and_command_line_in_this_order(unmask, small):
-    out, _ = unmask("train", "codec", "x", *small, "--optim.lr", "0.5", "--print-config").communicate()
+def test_settings_come_from_preset_file_and_command_line_in_this_order(shell, small):
+    out = shell("train", "codec", "x", *small, "--optim.lr", "0.5", "--print-config")
     assert "lr: 0.5" in out  # the command line
     assert "codebook_size: 16" in out  # the file
     assert "perceptual: 'off'" in out  # the preset
@@ -139,7 +116,7 @@ def test_settings_come_from_preset_file_and_command_line_in_this_order(unmask, s
         (["grey.npy", "--preset", "tiny"], "grey.npy"),
     ],
 )
-def test_a_mistake_is_one_sentence(unmask, tmp_path, arguments, sentence):
+def test_a_mistake_is_one_sentence(shell, tmp_path, arguments, sentence):
     import numpy as np
 
     (tmp_path / "typo.yaml").write_text("optim: {lrr: 1}")
@@ -147,22 +124,22 @@ def test_a_mistake_is_one_sentence(unmask, tmp_path, arguments, sentence):
     draws = np.random.default_rng(0)
     for name, shape in {"one": (1, 32, 32, 3), "few": (9, 32, 32, 3), "grey": (9, 32, 32)}.items():
         np.save(tmp_path / f"{name}.npy", draws.integers(0, 255, shape, dtype=np.uint8))
-    said = finish(unmask("train", "codec", *arguments), code=2)
+    said = shell("train", "codec", *arguments, code=2)
     assert sentence in said
     assert not (tmp_path / "runs").exists()  # so that the corrected command can be typed
 
 
-def test_a_run_is_never_overwritten_and_keeps_its_model(unmask, small, pictures, tmp_path):
-    finish(unmask("train", "codec", pictures, *small, "--loop.steps", "4"))
-    assert "already holds a run" in finish(unmask("train", "codec", pictures, *small), code=2)
+def test_a_run_is_never_overwritten_and_keeps_its_model(shell, small, pictures, tmp_path):
+    shell("train", "codec", pictures, *small, "--loop.steps", "4")
+    assert "already holds a run" in shell("train", "codec", pictures, *small, code=2)
     changed = ["--resume", "runs/codec", "--codec.width", "16"]
-    assert "a run keeps those" in finish(unmask("train", "codec", *changed), code=2)
-    finish(unmask("train", "codec", "--resume", "runs/codec", "--loop.steps", "6"))
+    assert "a run keeps those" in shell("train", "codec", *changed, code=2)
+    shell("train", "codec", "--resume", "runs/codec", "--loop.steps", "6")
     config = json.loads((tmp_path / "runs/codec/config.json").read_text())
     assert config["config"]["settings"]["loop"]["steps"] == 6
     assert Run.open(tmp_path / "runs/codec").last_step() == 6
 
 
-def test_a_loss_that_is_no_number_stops_the_run_and_names_what_is_left(unmask, small, pictures):
-    said = finish(unmask("train", "codec", pictures, *small, "--optim.lr", "1e30"), code=2)
+def test_a_loss_that_is_no_number_stops_the_run_and_names_what_is_left(shell, small, pictures):
+    said = shell("train", "codec", pictures, *small, "--optim.lr", "1e30", code=2)
     assert "not a number by step" in said

@@ -1,6 +1,7 @@
 """Stage 2 from the command line: encode, train, be killed, go on, score."""
 
 import csv
+import shutil
 import time
 
 import pytest
@@ -10,26 +11,26 @@ from unmask.training.runs import Run
 
 
 @pytest.fixture
-def codec(unmask, finish, pictures):
-    finish(unmask("train", "codec", pictures, "--preset", "tiny", "--config", "codec.yaml"))
-    return "runs/codec/best"
+def codec(trained, tmp_path):
+    shutil.copytree(trained.folder / "codec/best", tmp_path / "codec/best")
+    return "codec/best"
 
 
 PRIOR = ["--preset", "tiny", "--config", "prior.yaml"]
 
 
-def test_a_prior_is_trained_killed_resumed_and_scored(unmask, finish, codec, pictures, tmp_path):
-    said = finish(unmask("encode", codec, pictures, "--out", "discs.codes", "--images.validation", "0.2"))
+def test_a_prior_is_trained_killed_resumed_and_scored(shell, codec, pictures, tmp_path):
+    said = shell("encode", codec, pictures, "--out", "discs.codes", "--images.validation", "0.2")
     assert "4×4 codes each, of 16" in said
 
-    finish(unmask("train", "prior", codec, "discs.codes", *PRIOR, "--out", "whole"))
-    killed = unmask("train", "prior", codec, "discs.codes", *PRIOR, "--out", "stopped")
+    shell("train", "prior", codec, "discs.codes", *PRIOR, "--out", "whole")
+    killed = shell.start("train", "prior", codec, "discs.codes", *PRIOR, "--out", "stopped")
     while not (tmp_path / "stopped/checkpoints/step-00000008").exists():
         assert killed.poll() is None, killed.communicate()
         time.sleep(0.002)
     killed.kill()
     killed.communicate()
-    finish(unmask("train", "prior", "--resume", "stopped"))
+    shell("train", "prior", "--resume", "stopped")
     whole, stopped = Run.open(tmp_path / "whole"), Run.open(tmp_path / "stopped")
     prints = [run.load_bundle("last").prior.fingerprint for run in (whole, stopped)]
     assert prints[0] == prints[1]
@@ -37,37 +38,35 @@ def test_a_prior_is_trained_killed_resumed_and_scored(unmask, finish, codec, pic
     curve = whole.load_bundle("best").about["curve"]
     assert len(curve["ratio"]) == len(curve["nats"]) > 4
 
-    said = finish(
-        unmask("score", "whole/best", pictures, "--draws", "4", "--split", "all", "--csv", "bits.csv")
-    )
+    said = shell("score", "whole/best", pictures, "--draws", "4", "--split", "all", "--csv", "bits.csv")
     assert "at most" in said
     rows = list(csv.reader((tmp_path / "bits.csv").read_text().splitlines()))
     assert rows[0] == ["picture", "bits_per_code"]
     assert len(rows) == 41
 
 
-def test_the_twin_takes_the_same_commands_straight_from_pictures(unmask, finish, codec, pictures):
+def test_the_twin_takes_the_same_commands_straight_from_pictures(shell, codec, pictures):
     twin = ["--kind", "autoregressive", "--loop.steps", "4", "--out", "twin"]
-    finish(unmask("train", "prior", codec, pictures, *PRIOR, *twin))
-    assert "exactly" in finish(unmask("score", "twin/best", pictures))
+    shell("train", "prior", codec, pictures, *PRIOR, *twin)
+    assert "exactly" in shell("score", "twin/best", pictures)
 
 
-def test_mistakes_are_one_sentence_each(unmask, finish, codec, pictures, tmp_path):
-    finish(unmask("encode", codec, pictures, "--out", "discs.codes"))
-    said = finish(unmask("score", codec, pictures), code=2)
+def test_mistakes_are_one_sentence_each(shell, codec, pictures, tmp_path):
+    shell("encode", codec, pictures, "--out", "discs.codes")
+    said = shell("score", codec, pictures, code=2)
     assert "a codec alone" in said
 
     other = ["--preset", "tiny", "--config", "codec.yaml", "--loop.seed", "1", "--out", "runs/other"]
-    finish(unmask("train", "codec", pictures, *other))
-    said = finish(unmask("train", "prior", "runs/other/best", "discs.codes", *PRIOR, "--out", "a"), code=2)
+    shell("train", "codec", pictures, *other)
+    said = shell("train", "prior", "runs/other/best", "discs.codes", *PRIOR, "--out", "a", code=2)
     assert "the same numbers would mean different patches" in said
 
-    said = finish(unmask("train", "prior", "nothing", "discs.codes", *PRIOR, "--out", "b"), code=2)
+    said = shell("train", "prior", "nothing", "discs.codes", *PRIOR, "--out", "b", code=2)
     assert "there is nothing at nothing" in said
 
     weights = tmp_path / codec / "codec.safetensors"
     tensors = load_file(weights)
     tensors["decoder.0.weight"] = tensors["decoder.0.weight"] * float("nan")
     save_file(tensors, weights)
-    said = finish(unmask("reconstruct", codec, pictures), code=2)
+    said = shell("reconstruct", codec, pictures, code=2)
     assert "fingerprint" in said
