@@ -12,10 +12,10 @@ demo: $(VENV)/.ready            ## look at what Unmask does, on the built-in dat
 	$(BIN)/unmask demo --out $(OUT)
 
 quick: $(VENV)/.ready-test      ## the tests to run while working, under two minutes
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 test: $(VENV)/.ready-test       ## every test
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: $(VENV)/.ready-test      ## style and types
 	$(BIN)/ruff check .

@@ -345,5 +345,5 @@ def test_a_mistake_is_one_sentence(model, act, sentence):
     ],
 )
 def test_an_autoregressive_prior_says_that_it_cannot_fill_in(act):
-    with pytest.raises(UnmaskError, match="an autoregressive prior draws codes in one order only"):
+    with pytest.raises(UnmaskError, match="autoregressive"):
         act(pipeline("autoregressive"))

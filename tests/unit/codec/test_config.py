@@ -62,7 +62,7 @@ def test_the_smallest_picture_of_a_loss_is_the_smallest_that_its_networks_can_ta
     )
     config.check_size(least)
     judge(torch.zeros(2, 3, least, least))
-    with pytest.raises(ConfigError, match=f"wants pictures of {least} pixels, not {least - 1}"):
+    with pytest.raises(ConfigError, match=f"{least} pixels, not {least - 1}"):
         config.check_size(least - 1)
     with pytest.raises(RuntimeError):
         judge(torch.zeros(2, 3, least - 1, least - 1))

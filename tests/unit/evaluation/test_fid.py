@@ -111,7 +111,7 @@ def test_it_streams_and_stays_the_same_in_any_batch(crops, monkeypatch):
 
 
 def test_one_picture_has_no_fid():
-    with pytest.raises(DataError, match="1 samples are too few: a covariance takes 2 or more"):
+    with pytest.raises(DataError, match=r"too few.* 2 or more"):
         fid(moments_of(torch.zeros(5, 3)), torch.zeros(1, 3))
 
 
@@ -126,5 +126,5 @@ def test_fewer_than_two_pictures_are_refused_in_a_sentence():
 def test_features_that_are_no_numbers_are_refused_in_a_sentence(bad):
     features = torch.zeros(5, 3)
     features[2, 1] = bad
-    with pytest.raises(DataError, match="1 of 5 pictures have features that are not finite numbers"):
+    with pytest.raises(DataError, match=r"1 of 5 .* not finite"):
         Moments.of(features)

@@ -97,7 +97,7 @@ def test_equal_distances_are_no_sign_of_memorisation():
 def test_mistakes_are_one_sentence_each(few, emoji):
     with pytest.raises(DataError, match="have no 9999 nearest"):
         Neighbourhood(few, "pixels").search(few.read([0]), 9999)
-    with pytest.raises(DataError, match="1 samples and 5 validation pictures are too few"):
+    with pytest.raises(DataError, match=r"1 samples .* too few"):
         memorisation(torch.ones(1), torch.ones(5))
     with pytest.raises(DataError, match="no pictures whose neighbours"):
         nearest_pictures([], few, by="pixels")

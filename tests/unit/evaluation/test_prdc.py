@@ -70,16 +70,14 @@ def test_copies_of_one_picture_have_balls_without_inside(rng):
 
 @pytest.mark.parametrize(("num_real", "num_fake"), [(3, 9), (9, 3)])
 def test_fewer_pictures_than_neighbours_are_refused_in_a_sentence(num_real, num_fake):
-    with pytest.raises(
-        DataError, match="3 pictures are too few: 3 nearest neighbours of each take 4 or more"
-    ):
+    with pytest.raises(DataError, match=r"too few.* 4 or more"):
         prdc(balls_of(torch.zeros(num_real, 2)), torch.zeros(num_fake, 2))
 
 
 def test_features_that_are_no_numbers_are_refused_in_a_sentence(rng):
     fake = torch.randn(9, 4, generator=rng)
     fake[2, 1] = torch.nan
-    with pytest.raises(DataError, match="1 of 9 pictures have features that are not finite numbers"):
+    with pytest.raises(DataError, match=r"1 of 9 .* not finite"):
         prdc(balls_of(torch.randn(9, 4, generator=rng)), fake)
 
 

@@ -96,7 +96,7 @@ def test_remasking_alone_is_plotted_too(tmp_path):
     ],
 )
 def test_results_that_do_not_compare_are_not_mixed(results, model, protocol, options, what):
-    with pytest.raises(DataError, match=f"holds results that differ in {what}; figures would not compare"):
+    with pytest.raises(DataError, match=f"differ in {what}"):
         Results(results.folder, model, protocol, options)
 
 

@@ -54,7 +54,7 @@ def test_code_in_a_pickle_is_refused_and_not_run(path, tmp_path, zipped):
 
 def test_what_a_pickle_asks_for_is_named(path, tmp_path):
     torch.save(STATE | {"hook": Command(tmp_path / "ran")}, path)
-    with pytest.raises(WeightsError, match=r"it asks for .*pathlib\.\S+, .*which is no part of a tensor"):
+    with pytest.raises(WeightsError, match=r"pathlib\.\S+"):
         read_state_dict(path)
 
 
