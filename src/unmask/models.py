@@ -26,8 +26,10 @@ def open_model(model: str | Path) -> Bundle:
 
 
 def locate(model: str | Path) -> Path:
-    """The folder of a model: itself, a built-in one, or where the hub's ``user/name`` is kept here."""
+    """The folder of a model: itself, the best of a run, a built-in one, or where the hub's is kept here."""
     folder, name = Path(model), str(model)
+    if bundle.is_run(folder):
+        return folder / "best"
     if not folder.exists() and name in builtin_names():
         return BUILTIN / name
     elsewhere = not folder.parent.exists() and hub.is_name(name)

@@ -13,7 +13,8 @@ from unmask.errors import BundleError
 from unmask.storage import bundles as bundle
 
 BUNDLES = Path(__file__).with_name("bundles")
-FINGERPRINTS = {1: "c6b856a51b7af014-aaf475303d88161d"}
+FINGERPRINTS = dict.fromkeys((1, 2), "c6b856a51b7af014-aaf475303d88161d")
+SAMPLING = {1: {}, 2: {"recommended": {"sample": {"steps": 4, "temperature": [1.0, 0.5]}}}}
 CODES = [0, 6, 7, 0, 6, 2, 7, 3, 6, 5, 5, 6, 7, 6, 6, 3]
 LOGITS = [1.1798, 0.5621, 0.5212, 0.7694, -0.0830, 0.0308, 0.4931, -0.3143]
 MEAN, SPREAD = 0.4901, 0.2317
@@ -29,6 +30,7 @@ def test_there_is_a_bundle_of_every_format_and_a_way_up_from_every_older_one():
 def test_a_bundle_of_each_format_says_what_it_always_said(number):
     model = unmask.load(BUNDLES / f"format-{number}", "cpu")
     assert model.fingerprint == FINGERPRINTS[number]
+    assert model.sampling == SAMPLING[number]
     images = torch.linspace(0, 1, 3 * 8 * 8).reshape(1, 3, 8, 8)
     assert model.codec.encode(images).flatten().tolist() == CODES
     pictures = model.codec.decode(torch.arange(16).reshape(1, 4, 4) % 8)
@@ -42,11 +44,12 @@ def test_a_bundle_goes_up_format_by_format(monkeypatch):
 
     def rename(manifest):
         """Format 2 calls its parts networks."""
-        return {"format": 2, "networks": manifest["parts"], "about": manifest["about"]}
+        return {"format": 2, "networks": manifest["parts"], "sampling": {}, "about": manifest["about"]}
 
     def back(manifest):
         """Format 3 thinks better of it."""
-        return {"format": 3, "parts": manifest["networks"], "about": manifest["about"] | {"seen": 2}}
+        about = manifest["about"] | {"seen": 2}
+        return {"format": 3, "parts": manifest["networks"], "sampling": manifest["sampling"], "about": about}
 
     monkeypatch.setattr(bundle, "FORMAT", 3)
     monkeypatch.setattr(bundle, "UPGRADES", {1: rename, 2: back})

@@ -4,9 +4,10 @@ import pytest
 import torch
 
 from tests.untrained import untrained
-from unmask.models import locate
+from unmask.errors import BundleError
+from unmask.models import locate, open_model
 from unmask.pipeline import Pipeline
-from unmask.storage import hub
+from unmask.storage import bundles, hub
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +35,31 @@ def test_what_can_only_be_a_path_is_not_looked_for_on_the_hub(path):
 def test_what_is_missing_in_a_folder_that_is_there_is_not_looked_for_on_the_hub(somewhere):
     (somewhere / "runs").mkdir()
     assert str(locate("runs/prior")) == "runs/prior"
+
+
+@pytest.fixture
+def run(somewhere):
+    """The folder of a training that has kept no model yet."""
+    folder = somewhere / "runs/discs"
+    folder.mkdir(parents=True)
+    for name in ("config.json", "log.jsonl"):
+        (folder / name).touch()
+    return folder
+
+
+def test_a_run_is_its_best_model(run):
+    bundles.save(untrained(), run / "best")
+    bundles.save(untrained("autoregressive"), run / "last")
+    assert open_model(run).prior.fingerprint == untrained().prior.fingerprint
+    assert open_model(run / "last").prior.fingerprint == untrained("autoregressive").prior.fingerprint
+
+
+def test_a_run_without_a_best_model_says_what_there_is(run):
+    with pytest.raises(BundleError, match=r"no runs/discs/best yet: .* at its first validation$"):
+        open_model("runs/discs")
+    bundles.save(untrained(), run / "last")
+    with pytest.raises(BundleError, match="until then:  runs/discs/last"):
+        open_model("runs/discs")
 
 
 def test_a_model_knows_its_codec_by_the_fingerprint_that_codes_are_stamped_with():

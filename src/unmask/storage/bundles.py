@@ -162,8 +162,9 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         case {"format": int(number)} if number >= 1:
             manifest = _upgraded(manifest, number)
     match manifest:
-        case {"format": _, "parts": {"codec": _}, "about": dict(), "sampling": dict()}:
-            return dict(manifest)
+        case {"format": _, "parts": {"codec": _}, "about": dict(), "sampling": dict(sampling)}:
+            if all(isinstance(named, dict) for named in sampling.values()):
+                return dict(manifest)
     raise BundleError(
         f"{path} does not describe a model: it wants format, parts (with a codec), sampling and about"
     )
@@ -175,17 +176,17 @@ def _upgraded(manifest: Manifest, number: int) -> Manifest:
     return manifest
 
 
+def is_run(folder: Path) -> bool:
+    """Whether a folder is that of a training."""
+    return all((folder / name).is_file() for name in ("config.json", "log.jsonl"))
+
+
 def _absent(folder: Path) -> BundleError:
     """Why there is no bundle at ``folder``, and where there may be one."""
-    models = [str(folder / name) for name in ("best", "last") if (folder / name / MANIFEST).is_file()]
-    if models:
-        return BundleError(f"{folder} is a run, not a model", hint=f"its models:  {'  '.join(models)}")
     last = folder.parent / "last"
-    if (last / MANIFEST).is_file():
-        message = f"there is no {folder} yet: the best model is known at the first validation"
-        return BundleError(message, hint=f"until then:  {last}")
-    if (folder / "config.json").is_file() and (folder / "log.jsonl").is_file():
-        return BundleError(f"{folder} is a run that has not kept a model yet")
+    if is_run(folder.parent) or (last / MANIFEST).is_file():
+        message = f"there is no {folder} yet: the best model of a run is known at its first validation"
+        return BundleError(message, hint=f"until then:  {last}" if last.exists() else None)
     wanted = f"a model is a folder with {MANIFEST} in it, such as runs/NAME/best"
     if folder.exists():
         return BundleError(f"{folder} is not a model", hint=wanted)

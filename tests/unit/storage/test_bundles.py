@@ -149,17 +149,12 @@ class TestSaving:
 
 
 class TestAPathThatIsNoBundle:
-    def test_but_a_run_names_its_models(self, tmp_path):
-        bundle.save(whole(), tmp_path / "best")
-        text = refusal(tmp_path)
-        assert "is a run, not a model" in text
-        assert str(tmp_path / "best") in text
-        assert str(tmp_path / "last") not in text
-
-    def test_but_a_young_run_says_so(self, tmp_path):
+    def test_but_the_best_of_a_very_young_run_says_when_there_will_be_one(self, tmp_path):
         (tmp_path / "config.json").touch()
         (tmp_path / "log.jsonl").touch()
-        assert "has not kept a model yet" in refusal(tmp_path)
+        text = refusal(tmp_path / "best")
+        assert "known at its first validation" in text
+        assert "until then" not in text
 
     @pytest.mark.parametrize("nameless", [".", "/", ".."])
     def test_may_have_no_name(self, tmp_path, monkeypatch, nameless):
