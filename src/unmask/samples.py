@@ -5,7 +5,8 @@ appears whole or not at all, so that a folder goes on where it was stopped, and 
 """
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from unmask.data.pictures import encoded, open_picture
 from unmask.diffusion.settings import Settings
 from unmask.errors import DataError
 from unmask.progress import Report, silent
-from unmask.storage.files import shortage, sweep, write_bytes, write_json
+from unmask.storage.files import shortage, working_in, write_bytes, write_json
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -23,43 +24,52 @@ if TYPE_CHECKING:
     from unmask.data.pixels import PixelSet
     from unmask.diffusion.fill import OnStep
     from unmask.pipeline import Pipeline
-    from unmask.training.engine import Engine
+    from unmask.processes import Processes
 
 STAMP = "samples.json"  # what a folder's pictures are
 BATCH = 16
 
 
-@dataclass(frozen=True)
 class SampleFolder:
-    """The pictures of one request: those in the folder, and those that could be."""
+    """The pictures of one request: those in the folder, and those that could be.
 
-    path: Path
-    model: "Pipeline"
-    seed: int = 0
-    settings: Settings = field(default_factory=Settings)
+    Settings are chosen as in ``Pipeline.sample``.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        model: "Pipeline",
+        seed: int = 0,
+        settings: Settings | str | None = None,
+        **changes: Any,
+    ) -> None:
+        self.path, self.model, self.seed = Path(path), model, seed
+        self.settings = model.settings("sample", settings, **changes)
 
     def fill(
         self,
         count: int,
         *,
         batch: int = BATCH,
-        engine: "Engine | None" = None,
+        processes: "Processes | None" = None,
         report: Report = silent,
         film: "OnStep | None" = None,
     ) -> None:
-        """Draw what is missing of the first ``count`` pictures; the processes of an ``engine`` share it.
+        """Draw what is missing of the first ``count`` pictures; several ``processes`` share the work.
 
         ``film`` sees the codes after every pass over the first ``batch`` pictures, which are then drawn
         whether they are there or not.
         """
-        parts = self._share(count, batch, engine, filmed=film is not None)
-        done, total = 0, sum(map(len, parts))
-        for part in parts:
-            on_step = _watch(self.model.prior.mask_id, done, total, report, None if part.start else film)
-            self._draw(part, batch, on_step)
-            done += len(part)
-        if engine:
-            engine.barrier()
+        with self._opened(processes):
+            parts = self._share(count, batch, processes, filmed=film is not None)
+            done, total = 0, sum(map(len, parts))
+            for part in parts:
+                on_step = _watch(self.model.prior.mask_id, done, total, report, None if part.start else film)
+                self._draw(part, batch, on_step)
+                done += len(part)
+            if processes:
+                processes.barrier()
 
     def picture(self, number: int) -> Image.Image:
         """A picture that is there."""
@@ -69,23 +79,32 @@ class SampleFolder:
         """All pictures that are there, as the model sees a data set."""
         return self.model.open(str(self.path), keep=False)
 
-    def _share(self, count: int, batch: int, engine: "Engine | None", *, filmed: bool) -> list[range]:
+    def _share(self, count: int, batch: int, processes: "Processes | None", *, filmed: bool) -> list[range]:
         """The parts that are this process's to draw."""
-        if engine is None:
-            self._open()
+        if processes is None:
             return self._missing(count, batch, filmed=filmed)
-        if engine.is_first:
-            self._open()
-        engine.barrier()
-        parts = self._missing(count, batch, filmed=filmed)[engine.rank :: engine.world]
-        engine.barrier()  # nobody writes before all have looked
+        processes.barrier()
+        parts = self._missing(count, batch, filmed=filmed)[processes.rank :: processes.world]
+        processes.barrier()  # nobody writes before all have looked
         return parts
 
-    def _open(self) -> None:
-        """Make sure that all pictures in the folder, there or to come, are of this request."""
-        stamp = self.path / STAMP
+    @contextmanager
+    def _opened(self, processes: "Processes | None" = None) -> Iterator[None]:
+        """The folder, all of this request; of ``processes`` that work together the first opens it for all."""
+        if processes and not processes.is_first:
+            yield
+            return
         try:
             self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataError(f"{self.path} cannot hold samples: {error.strerror}") from error
+        with working_in(self.path, self._stamp):
+            yield
+
+    def _stamp(self) -> None:
+        """Say whose the folder is, if it is new; else make sure that it is this request's."""
+        stamp = self.path / STAMP
+        try:
             if all(path.name.startswith((STAMP, f".{STAMP}.")) for path in self.path.iterdir()):
                 write_json(stamp, self._request())
         except OSError as error:
@@ -95,7 +114,6 @@ class SampleFolder:
                 f"{self.path} holds something else than samples", hint="name another:  --out FOLDER"
             )
         self._compare(stamp)
-        sweep(self.path)
 
     def _request(self) -> dict[str, Any]:
         """What a picture depends on, beside its number, as it comes back from JSON."""

@@ -1,6 +1,8 @@
 """A folder of samples holds one request, and only what is missing is drawn."""
 
 import json
+import subprocess
+import sys
 from threading import Barrier, Thread
 
 import numpy as np
@@ -12,6 +14,7 @@ from unmask.diffusion.settings import Settings
 from unmask.errors import DataError
 from unmask.pipeline import Pipeline
 from unmask.samples import SampleFolder
+from unmask.storage import bundles
 
 SETTINGS = Settings(steps=2, temperature=(1.0, 0.5))
 
@@ -106,6 +109,67 @@ def test_what_a_kill_leaves_is_swept(folder):
     assert not list(folder.path.glob(".*"))
 
 
+WRITER = """
+import sys, time
+from pathlib import Path
+from unmask.storage import files
+
+folder, name = Path(sys.argv[1]), sys.argv[2]
+with files.working_in(folder, lambda: None):
+    partial = folder / f".{name}.png.partial-1"
+    partial.touch()
+    print("writing", flush=True)
+    sys.stdin.readline()
+    partial.replace(folder / f"{name}.png")
+"""
+
+
+def test_what_another_command_is_writing_is_not_swept(folder):
+    """Two of them, one after the other gone: the second is safe from a third though it found the first."""
+    command = [sys.executable, "-c", WRITER, str(folder.path)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with (
+        subprocess.Popen([*command, "000007"], **pipes) as first,
+        subprocess.Popen([*command, "000008"], **pipes) as second,
+    ):
+        for writer in (first, second):
+            assert writer.stdout.readline() == "writing\n"
+            folder.fill(5)
+        for writer in (first, second):
+            writer.communicate("\n", timeout=60)
+            folder.fill(5)
+            assert writer.returncode == 0
+    assert {"000007.png", "000008.png"} < {path.name for path in folder.path.iterdir()}
+
+
+def test_two_commands_fill_one_folder_together(folder, model, tmp_path):
+    bundles.save(untrained(), tmp_path / "model")
+    words = ["sample", tmp_path / "model", "--seed", "3", "--steps", "2", "--temperature", "1", "0.5"]
+    command = [sys.executable, "-m", "unmask", *words, "--count", "12", "--batch", "1", "--device", "cpu"]
+    both = [subprocess.Popen([*command, "--out", tmp_path / "both"]) for _ in range(2)]
+    assert [process.wait(120) for process in both] == [0, 0]
+    names = {path.name for path in (tmp_path / "both").iterdir()}
+    assert names == {"samples.json", *(f"{number:06d}.png" for number in range(12))}
+    for path in folder.path.glob("*.png"):
+        assert (tmp_path / "both" / path.name).read_bytes() == path.read_bytes()
+
+
+OLDER = {"remask", "remask_cap", "choice_temperature"}
+
+
+@pytest.mark.parametrize("removed", [set(), {"gamma"}, OLDER])
+def test_a_folder_from_before_a_setting_existed_holds_the_same_request(folder, removed):
+    """What the last version wrote: settings in another order, and without those that came later."""
+    stamp, before = folder.path / "samples.json", times(folder)
+    there = json.loads(stamp.read_text())
+    stamp.write_text(json.dumps({name: there[name] for name in sorted(there) if name not in removed}))
+    SampleFolder(folder.path, folder.model, 3, SETTINGS).fill(5, batch=2)
+    assert times(folder) == before
+    for name in removed:
+        with pytest.raises(DataError, match=f"another request: {name} {there[name]}, not 0.5"):
+            SampleFolder(folder.path, folder.model, 3, SETTINGS, **{name: 0.5}).fill(5)
+
+
 class Process:
     """One of two processes, as far as sharing goes."""
 
@@ -122,7 +186,7 @@ def test_processes_share_what_is_missing(folder, model, tmp_path):
         def report(done, total):
             totals[rank] = total
 
-        both.fill(5, batch=2, engine=Process(rank, barrier), report=report)
+        both.fill(5, batch=2, processes=Process(rank, barrier), report=report)
 
     threads = [Thread(target=work, args=(rank,)) for rank in range(2)]
     for thread in threads:

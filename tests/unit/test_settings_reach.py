@@ -128,5 +128,6 @@ def test_it_can_be_swept_in_an_evaluation(name, model, tmp_path):
 @pytest.mark.parametrize("name", [name for name, use in USES if use == "sample"])
 def test_it_is_part_of_the_request_that_a_folder_of_samples_holds(name, model, tmp_path):
     folder = SampleFolder(tmp_path, model, settings=Settings(**{name: another(name)}))
-    folder._open()
+    with folder._opened():
+        pass
     assert json.loads((tmp_path / "samples.json").read_text())[name] == another(name)

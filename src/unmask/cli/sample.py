@@ -14,7 +14,6 @@ from unmask.cli.pictures import check_out, write_file, write_pictures
 from unmask.data.pictures import encoded
 from unmask.errors import ConfigError
 from unmask.samples import SampleFolder
-from unmask.training.config import EngineConfig
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -72,19 +71,18 @@ def main(argv: list[str]) -> None:
     """Draw what is missing in the folder, then the sheet and the animation."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask sample", description=HELP)
     arguments.check()
+    from unmask.processes import Processes
     from unmask.progress import bar
-    from unmask.training.engine import Engine
 
-    engine = Engine(EngineConfig(device=arguments.device))
-    with engine.first_goes_first():  # what one process fetches or makes, the others find
-        model = load_model(arguments.model, str(engine.device), arguments.backend)
-    settings = model.settings("sample", arguments.sampling.settings, **arguments.sampling.changes)
-    folder = SampleFolder(arguments.out, model, arguments.seed, settings)
+    processes, given = Processes(arguments.device), arguments.sampling
+    with processes.first_goes_first():  # what one process fetches or makes, the others find
+        model = load_model(arguments.model, str(processes.device), arguments.backend)
+    folder = SampleFolder(arguments.out, model, arguments.seed, given.settings, **given.changes)
     film: list[Tensor] = []
     watch = (lambda codes: film.append(codes[:MOVING].clone())) if arguments.gif else None
-    with bar("sampling", visible=engine.is_first) as report:
-        folder.fill(arguments.count, batch=arguments.batch, engine=engine, report=report, film=watch)
-    if engine.is_first:
+    with bar("sampling", visible=processes.is_first) as report:
+        folder.fill(arguments.count, batch=arguments.batch, processes=processes, report=report, film=watch)
+    if processes.is_first:
         print(f"{arguments.count} pictures: {arguments.out}")
         if arguments.grid:
             _write_sheet(arguments.grid, folder, min(arguments.count, SHEET))

@@ -21,7 +21,7 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -152,6 +152,34 @@ def claimed(path: Path) -> Iterator[bool]:
             yield False
         else:
             yield True
+
+
+@contextmanager
+def working_in(folder: Path, begin: Callable[[], None]) -> Iterator[None]:
+    """Let several processes write into ``folder``: the first of them sweeps it, none while another works.
+
+    Each does ``begin`` before the block, the first one alone. Where folders cannot be locked nobody sweeps.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        alone = _lock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not alone:
+            _lock(descriptor, fcntl.LOCK_SH)  # waits for one that begins
+        begin()
+        if alone:
+            sweep(folder)
+            _lock(descriptor, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, kind: int) -> bool:
+    """Whether the lock was to be had."""
+    with suppress(OSError):
+        fcntl.flock(descriptor, kind)
+        return True
+    return False
 
 
 def _locked(path: Path) -> IO[bytes]:
