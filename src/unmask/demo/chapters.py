@@ -12,7 +12,7 @@ import torch
 from einops import rearrange
 from PIL import Image
 
-from unmask.data.transforms import Pixels8, grid
+from unmask.data.transforms import Pixels8, contact_sheet
 from unmask.demo.story import STEPS, Chapter, Demo, Figure, Make
 from unmask.rng import generator
 from unmask.training.runs import Run
@@ -147,7 +147,7 @@ def likelihood(demo: Demo) -> Iterator[Figure]:
         command = demo.unmask("score MODEL FOLDER --split all --draws 8", FOLDER=folder)
         (bits,) = re.findall(r"(\S+) ± \S+ bits per code", command.answer)
         strip = demo.folder / f"{name}.png"
-        grid([Image.open(path) for path in sorted(folder.glob("*.png"))[:6]], 6).save(strip)
+        contact_sheet([Image.open(path) for path in sorted(folder.glob("*.png"))[:6]], 6).save(strip)
         yield Figure(path=strip, alt=f"Images: {name}", caption=f"{name} · {bits} bits per code", zoom=1)
 
 
