@@ -27,10 +27,10 @@ STEPS, REPEATS, PICTURES = 64, 50, 16
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         codec, prior = Path(folder) / "codec", Path(folder) / "prior"
-        train_codec("emoji", out=codec, preset="tiny")
-        train_prior(str(codec / "best"), "emoji", out=prior, preset="tiny")
+        train_codec("emoji-3d", out=codec, preset="tiny")
+        train_prior(str(codec / "best"), "emoji-3d", out=prior, preset="tiny")
         model = load(prior / "best", "cpu")
-    pixels = model.open("emoji", "validation")
+    pixels = model.open("emoji-3d", "validation")
     with torch.no_grad():
         pictures = model.codec.encode(to_tensor(pixels.read(pixels.spread(PICTURES)))).flatten(1)
     for passes in (8, 16):
@@ -50,7 +50,7 @@ def compare(prior: Transformer, pictures: Tensor, passes: int) -> None:
         "mean_bits": round(ours.mean().item(), 4),
         "baseline_mean_bits": round(plain.mean().item(), 4),
     }
-    config = {"data": "emoji", "preset": "tiny", "steps": STEPS, "passes": passes, "repeats": REPEATS}
+    config = {"data": "emoji-3d", "preset": "tiny", "steps": STEPS, "passes": passes, "repeats": REPEATS}
     note("passes for the bound at equal standard error", figures, config=config)
 
 

@@ -21,7 +21,7 @@ from unmask.diffusion.process import bound_from_curve
 from unmask.diffusion.schedule import SHAPES, costs_by_count, optimal_counts, shaped_counts
 from unmask.pipeline import load
 
-MODEL, DATA = "emoji", "emoji"
+MODEL, DATA = "emoji", "emoji-3d"
 PASSES = (8, 16, 32, 64, 128, 256)
 DRAWS, FRESH, BATCH = 64, 1, 32
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The built-in model: a codec and a prior on the built-in pictures, 64×64, and their figures.
+# The built-in model: a codec and a prior on the built-in pictures in the style 3d, 64×64, and their figures.
 #
 #   recipes/emoji.sh [OUT]                   OUT is runs/emoji unless named
 #
@@ -14,10 +14,10 @@ unmask weights get lpips-alex
 
 # In float32, as what is shipped was trained; without this, CPUs that have bfloat16 take it and less time.
 preset=(--preset emoji --engine.precision 32)
-train codec "$out/codec" emoji "${preset[@]}" --optim.cooldown 450
+train codec "$out/codec" emoji-3d "${preset[@]}" --optim.cooldown 450
 # Half the size; the prior then learns the codes of the very codec that is shipped.
 unmask export "$out/codec/best" --to half --out "$out/codec-half"
-prior=("$out/codec-half" emoji "${preset[@]}")
+prior=("$out/codec-half" emoji-3d "${preset[@]}")
 train prior "$out/prior-start" "${prior[@]}" --loop.steps 3200 --optim.cooldown 1000 --optim.warmup 300 \
     --loop.validate-every 500
 # The set is small, and the training bound ran ahead of the held-out one: on with pictures that are also moved.
@@ -32,5 +32,5 @@ train prior "$out/prior" "${prior[@]}" --loop.steps 3000 --optim.cooldown 1400 -
 unmask export "$out/prior/best" --to half --out "$out/model"
 
 unmask sample "$out/model" --count 64 --steps 64 --remask 1 --temperature 0.9 --out "$out/samples" --grid "$out/samples.png"
-unmask neighbours "$out/model" emoji --pictures "$out/samples" --out "$out/neighbours.png"
-"$(dirname "$0")/results.sh" "$out/model" emoji
+unmask neighbours "$out/model" emoji-3d --pictures "$out/samples" --out "$out/neighbours.png"
+"$(dirname "$0")/results.sh" "$out/model" emoji-3d

@@ -24,7 +24,7 @@ run() {
     local name=$1
     shift
     if [[ $wanted = "  " || $wanted = *" $name "* ]]; then
-        train prior "$out/$name" "$codec" emoji "${plain[@]}" "$@"
+        train prior "$out/$name" "$codec" emoji-3d "${plain[@]}" "$@"
     fi
 }
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # docs/results.md: every figure of a model, each below the command that gives it.
 #
-#   recipes/results.sh MODEL [DATA]          DATA is emoji unless named
+#   recipes/results.sh MODEL [DATA]          DATA is emoji-3d unless named
 #   COUNT=5000 recipes/results.sh MODEL      samples for each temperature, 3000 unless said
 #
 # After a stop, run the same command again to continue: samples and features that are there are kept.
 set -euo pipefail
 
 model=$1
-data=${2:-emoji}
+data=${2:-emoji-3d}
 count=${COUNT:-3000}
 out=runs/results
 page=docs/results.md

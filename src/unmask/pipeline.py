@@ -39,7 +39,7 @@ from unmask.data.patches import Box
 from unmask.data.pictures import Picture, open_picture
 from unmask.data.pixels import PixelSet, open_pixels
 from unmask.data.sources import open_source
-from unmask.data.splits import Split
+from unmask.data.splits import Part
 from unmask.data.transforms import Pixels8, square, to_pictures, to_tensor
 from unmask.devices import require_device
 from unmask.diffusion.autoregressive import autoregress
@@ -239,8 +239,8 @@ class Pipeline:
         N = self.prior.num_positions
         return Scores((score.nats / (N * np.log(2))).tolist(), *bits_per_code(score, N))
 
-    def open(self, data: str, split: Split | None = None, *, keep: bool = True) -> PixelSet:
-        """A data set as the model sees it: all of it, or one side of the split that it was trained with.
+    def open(self, data: str, split: Part | None = None, *, keep: bool = True) -> PixelSet:
+        """A data set as the model sees it: all of it, or one part of the split that it was trained with.
 
         What is decoded is kept on disk as in the training, unless it is not to be. Of a whole set no picture
         of the model's own size is too small, whatever the training left out.
@@ -248,7 +248,7 @@ class Pipeline:
         source, images = open_source(data), self.images if keep else replace(self.images, cache="off")
         if split is None:
             whole = replace(images, validation=0, min_side=min(images.min_side, self.image_size))
-            return open_pixels(source, whole).split("train")
+            return open_pixels(source, whole).whole()
         return open_pixels(source, images).split(split)
 
     def settings(self, use: Use, base: Settings | str | None = None, **changes: Any) -> Settings:

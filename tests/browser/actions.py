@@ -18,7 +18,7 @@ def set_range(page, label, value):
 
 def open_emoji(page, view, name):
     """Open the built-in picture of that name, at the size that the model knows."""
-    source = open_source("emoji")
+    source = open_source("emoji-3d")
     (number,) = (i for i, entry in enumerate(source.entries) if entry.name == name)
     content = io.BytesIO()
     square(decode(source.read(number)), 64).save(content, "PNG")

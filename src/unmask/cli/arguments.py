@@ -10,7 +10,7 @@ from unmask.devices import Device
 from unmask.diffusion.settings import RECOMMENDED, SETTINGS, Setting, Use
 from unmask.onnx.config import Backend
 
-_SETS = "a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji'"
+_SETS = "a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji' ('emoji-3d': one style)"
 _ELSEWHERE = "the built-in 'emoji', or user/name on the hub"
 
 Model = Annotated[

@@ -26,7 +26,7 @@ HELP = """Look at a set of pictures: counts, sizes, formats, what cannot be used
 
   unmask data photos/                     a folder and all folders below it
   unmask data photos.zip --out sheet.png  an archive: .zip, .tar, .tar.gz
-  unmask data emoji                       the built-in set
+  unmask data emoji                       the built-in set; emoji-3d, emoji-noto, ...: one style of it
   unmask data photos/ --images.min-side 64 --images.background black   as a training will see them"""
 
 COLUMNS = 16
@@ -71,6 +71,8 @@ def _print(source: Source, found: Survey, images: ImagesConfig) -> None:
     table.add_row("modes", _counts(found.modes))
     table.add_row("split", _split(found, images))
     table.add_row("copies", f"{found.num_copies:,}")
+    for label, text in source.about.items():
+        table.add_row(label, escape(text))
     if source.others:
         table.add_row("left aside", escape(_counts(source.others)))
     console.print(table)
@@ -93,10 +95,10 @@ def _counts(counts: Counter[str]) -> str:
 
 def _split(found: Survey, images: ImagesConfig) -> str:
     try:
-        rows = split(found.groups, images.validation)
+        rows = split(found.groups, images.validation, found.pairs)
     except DataError as error:
         return str(error)
-    return f"train {len(rows['train']):,}, validation {len(rows['validation']):,}"
+    return ", ".join(f"{part} {len(rows[part]):,}" for part in rows if rows[part] or part != "pairs")
 
 
 def _write_sheet(found: Survey, path: Path) -> None:

@@ -21,7 +21,7 @@ class Arguments:
     """Arguments of the command."""
 
     model: Model = "emoji"
-    data: TrainingData = "emoji"
+    data: TrainingData = "emoji-3d"
     out: Path = Path("demo")
     """Folder for the page and all images; those of an earlier demo are replaced."""
     train: bool = True

@@ -10,11 +10,12 @@ import threading
 import weakref
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from unmask.data.base import Entry, Source, combined_hash, printable, stat_hash
 from unmask.errors import DataError
@@ -55,18 +56,53 @@ class ZipSource(Source):
 
 
 class BuiltinSource(ZipSource):
-    """A set that comes with the package: a zip whose ``index.json`` gives each picture a name and a group."""
+    """A set that comes with the package, or one style of it: ``emoji``, ``emoji-3d``.
+
+    In its zip ``index.json`` gives each picture a style, a name, a group and a caption, and ``styles.json``
+    each style a title, an author, a licence and an address. A style by itself has no pairs: there is nothing
+    from which what they depict could be known.
+    """
 
     def __init__(self, name: str) -> None:
-        super().__init__(Path(str(resources.files("unmask.data") / "builtin" / f"{name}.zip")), name)
-        self._index = json.loads(self._extract(self._zip.getinfo("index.json")))
+        stem, _, style = name.partition("-")
+        super().__init__(Path(str(resources.files("unmask.data") / "builtin" / f"{stem}.zip")), name)
+        self._style = style
+        self._index = [item for item in self._json("index.json") if style in ("", item["style"])]
+        self.about = _styles_and_licences(
+            Counter(item["style"] for item in self._index), self._json("styles.json")
+        )
+
+    def _json(self, file: str) -> Any:
+        return json.loads(self._extract(self._zip.getinfo(file)))
+
+    def _identify(self) -> str:
+        return combined_hash([super()._identify(), self._style])
 
     @cached_property
     def _members(self) -> list[zipfile.ZipInfo]:
         return [self._zip.getinfo(item["file"]) for item in self._index]
 
     def _list(self) -> Sequence[Entry]:
-        return [Entry(item["name"], group=item["group"]) for item in self._index]
+        return [
+            Entry(
+                item["name"] if self._style else f"{item['style']}/{item['name']}",
+                group=item["group"],
+                caption=item["caption"],
+                pair=item["pair"] and not self._style,
+            )
+            for item in self._index
+        ]
+
+
+def _styles_and_licences(counts: Counter[str], credits: dict[str, list[str]]) -> dict[str, str]:
+    licences = {
+        f"{title} by {author}, {licence}: {address}"
+        for title, author, licence, address in (credits[style] for style in counts)
+    }
+    return {
+        "styles": ", ".join(f"{style} {count:,}" for style, count in counts.most_common()),
+        "licences": "\n".join(sorted(licences)),
+    }
 
 
 class TarSource(Source):

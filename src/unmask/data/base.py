@@ -25,6 +25,10 @@ class Entry:
     """Pictures of one group fall on one side of the split. None: the hash of the picture's bytes."""
     problem: str | None = None
     """Why it cannot be read, where the listing already shows it."""
+    caption: str | None = None
+    """What it shows, in words."""
+    pair: bool = False
+    """Held out although its group is trained on: what it depicts is known, but not in this style."""
 
 
 class Source(ABC):
@@ -33,6 +37,7 @@ class Source(ABC):
     def __init__(self, name: str) -> None:
         self.name = name
         self.others: Counter[str] = Counter()  # suffixes of the files that were left aside when listing
+        self.about: dict[str, str] = {}  # what else a person should know of it: styles, licences
 
     @abstractmethod
     def _identify(self) -> str: ...

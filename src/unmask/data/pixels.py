@@ -1,6 +1,6 @@
 """Squares of pixels, ready to be read by number: from a memory-mapped file, or decoded when asked for."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from unmask.data.base import SUFFIXES, Source, combined_hash
 from unmask.data.cache import is_usable, open_cache
 from unmask.data.config import ImagesConfig
 from unmask.data.prepare import Unusable, decoders, prepare
-from unmask.data.splits import Split, split
+from unmask.data.splits import Part, split
 from unmask.data.transforms import Pixels8
 from unmask.errors import ConfigError, DataError
 from unmask.progress import Report, bar
@@ -39,7 +39,8 @@ def open_pixels(
         raise nothing_usable(source, [Unusable(*line) for line in lines])
     stored = config.cache == "prepared"
     read = (lambda rows: np.asarray(array[rows])) if stored else _live(source, config, lines)
-    return Pixels(lines, read, config)
+    pairs = {number for number, entry in enumerate(source.entries) if entry.pair}
+    return Pixels(lines, read, config, pairs)
 
 
 def nothing_usable(source: Source, unusable: Sequence[Unusable]) -> DataError:
@@ -57,26 +58,36 @@ def nothing_usable(source: Source, unusable: Sequence[Unusable]) -> DataError:
 class Pixels:
     """All usable pictures of a source, and what was left out."""
 
-    def __init__(self, lines: Sequence[Line], read: "Reader", config: ImagesConfig) -> None:
+    def __init__(
+        self, lines: Sequence[Line], read: "Reader", config: ImagesConfig, pairs: Collection[int]
+    ) -> None:
         usable = [line for line in lines if is_usable(line)]
+        places = [number for number, line in enumerate(lines) if is_usable(line)]
         self.unusable = [Unusable(*line) for line in lines if not is_usable(line)]
         self._names = [name for name, _, _ in usable]
         self._digests = [digest for _, _, digest in usable]
-        self._rows = split([group for _, group, _ in usable], config.validation)
+        usable_pairs = {row for row, number in enumerate(places) if number in pairs}
+        self._rows = split([group for _, group, _ in usable], config.validation, usable_pairs)
         self._read = read
 
     def __len__(self) -> int:
         return len(self._names)
 
-    def split(self, name: Split) -> "PixelSet":
-        """The pictures to train on, or those of validation (none of them when that is 0)."""
-        rows = self._rows[name]
+    def split(self, name: Part) -> "PixelSet":
+        """The pictures to train on, those of validation (none of them when that is 0), or the pairs."""
+        return self._of(self._rows[name])
+
+    def whole(self) -> "PixelSet":
+        """All pictures, of whatever part."""
+        return self._of(range(len(self)))
+
+    def _of(self, rows: Sequence[int]) -> "PixelSet":
         names = [self._names[row] for row in rows]
         return PixelSet(names, np.array(rows, np.int64), self._read, [self._digests[row] for row in rows])
 
     @property
     def fingerprints(self) -> tuple[str, str]:
-        """Those of both splits, training first: they tell sets apart, and the same one split otherwise."""
+        """Those of both sides, training first: they tell sets apart, and the same one split otherwise."""
         return self.split("train").fingerprint, self.split("validation").fingerprint
 
 

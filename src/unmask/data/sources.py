@@ -13,7 +13,8 @@ from unmask.data.archives import BuiltinSource, TarSource, ZipSource
 from unmask.data.base import Entry, Source, combined_hash, printable, stat_hash
 from unmask.errors import DataError
 
-BUILTIN_SETS = ("emoji",)
+EMOJI_STYLES = ("3d", "flat", "noto", "twemoji", "firefox", "emojione")
+BUILTIN_SETS = ("emoji", *(f"emoji-{style}" for style in EMOJI_STYLES))
 
 
 def open_source(spec: str) -> Source:

@@ -3,15 +3,19 @@
 A picture's group (a hash of its content, unless its source knows better) is hashed to a number in [0, 1); the
 groups below the validation share are held out. So renaming, moving, copying or adding pictures moves no other
 picture across the split, and copies of one picture are never on both sides of it.
+
+A source may also name pairs: pictures of groups that are trained on, in a style in which they are not. They
+are held out too, apart from the validation pictures, whose groups are not trained on at all.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 from unmask.errors import DataError
 
 Split = Literal["train", "validation"]
+Part = Literal[Split, "pairs"]
 
 
 def split_of(group: str, validation: float) -> Split:
@@ -19,8 +23,12 @@ def split_of(group: str, validation: float) -> Split:
     return "validation" if _place(group) < validation else "train"
 
 
-def split(groups: Sequence[str], validation: float) -> dict[Split, list[int]]:
-    """Positions in ``groups`` of the pictures of each split, ascending.
+def split(
+    groups: Sequence[str], validation: float, pairs: Collection[int] = frozenset()
+) -> dict[Part, list[int]]:
+    """Positions in ``groups`` of the pictures of each part, ascending; ``pairs`` are positions too.
+
+    A pair whose group is held out belongs to the validation pictures.
 
     Where the rule would leave one side of a small set empty, the group nearest to the border crosses it. With
     ``validation`` 0 all pictures are for training.
@@ -34,9 +42,9 @@ def split(groups: Sequence[str], validation: float) -> dict[Split, list[int]]:
             )
         nearest = min(sides, key=lambda group: abs(_place(group) - validation))
         sides[nearest] = "train" if sides[nearest] == "validation" else "validation"
-    rows: dict[Split, list[int]] = {"train": [], "validation": []}
+    rows: dict[Part, list[int]] = {"train": [], "validation": [], "pairs": []}
     for row, group in enumerate(groups):
-        rows[sides[group]].append(row)
+        rows["pairs" if row in pairs and sides[group] == "train" else sides[group]].append(row)
     return rows
 
 

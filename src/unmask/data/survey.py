@@ -21,6 +21,8 @@ class Survey:
     formats: Counter[str] = field(default_factory=Counter)
     modes: Counter[str] = field(default_factory=Counter)
     groups: list[str] = field(default_factory=list)
+    pairs: set[int] = field(default_factory=set)
+    """Which of the usable pictures are of pairs."""
     contents: set[str] = field(default_factory=set)
     unusable: list[Unusable] = field(default_factory=list)
     sample: list[Pixels8] = field(default_factory=list)
@@ -36,12 +38,14 @@ class Survey:
         count = min(SAMPLE, len(self.sample))
         return [self.sample[place * len(self.sample) // count] for place in range(count)]
 
-    def add(self, item: Prepared | Unusable) -> None:
+    def add(self, item: Prepared | Unusable, *, pair: bool = False) -> None:
         """Count one more picture."""
         if isinstance(item, Unusable):
             self.unusable.append(item)
             return
         self._keep(item.pixels)
+        if pair:
+            self.pairs.add(len(self.groups))
         self.sizes.append(item.size)
         self.formats[item.format] += 1
         self.modes[item.mode] += 1
@@ -60,7 +64,7 @@ class Survey:
 def survey(source: Source, config: ImagesConfig, report: Report) -> Survey:
     """Decode every picture of a source once, and count."""
     result = Survey()
-    for done, item in enumerate(prepare_all(source, config), start=1):
-        result.add(item)
-        report(done, len(source))
+    for number, item in enumerate(prepare_all(source, config)):
+        result.add(item, pair=source.entry(number).pair)
+        report(number + 1, len(source))
     return result

@@ -126,19 +126,34 @@ class TestTar:
 class TestBuiltin:
     def test_names_and_groups_come_from_the_index(self, tmp_path, monkeypatch, encode, noise):
         index = [
-            {"file": "z.webp", "codepoints": "1", "name": "wave", "group": "wave", "skin_tone": None},
-            {"file": "a.webp", "codepoints": "2", "name": "wave: dark", "group": "wave", "skin_tone": "dark"},
+            {"file": "z.webp", "style": "oil", "name": "wave", "group": "wave", "caption": "a", "pair": True},
+            {
+                "file": "a.webp",
+                "style": "ink",
+                "name": "wave: dark",
+                "group": "wave",
+                "caption": "b",
+                "pair": False,
+            },
         ]
+        styles = {style: ["Waves", "A. Painter", "MIT", "https://example.org"] for style in ("oil", "ink")}
         pictures = {"a.webp": encode(noise(1), "WEBP"), "z.webp": encode(noise(2), "WEBP")}
         (tmp_path / "builtin").mkdir()
-        pack(tmp_path / "builtin" / "tiny.zip", pictures | {"index.json": json.dumps(index).encode()})
+        texts = {"index.json": json.dumps(index).encode(), "styles.json": json.dumps(styles).encode()}
+        pack(tmp_path / "builtin" / "tiny.zip", pictures | texts)
         monkeypatch.setattr(archives.resources, "files", lambda _: tmp_path)
         source = BuiltinSource("tiny")
-        assert [(source.entry(i).name, source.entry(i).group) for i in range(2)] == [
-            ("wave", "wave"),
-            ("wave: dark", "wave"),
+        assert [(entry.name, entry.group, entry.caption, entry.pair) for entry in source.entries] == [
+            ("oil/wave", "wave", "a", True),
+            ("ink/wave: dark", "wave", "b", False),
         ]
         assert [source.read(0), source.read(1)] == [pictures["z.webp"], pictures["a.webp"]]
+        assert source.about == {
+            "styles": "oil 1, ink 1",
+            "licences": "Waves by A. Painter, MIT: https://example.org",
+        }
+        (entry,) = BuiltinSource("tiny-oil").entries
+        assert (entry.name, entry.pair) == ("wave", False)
 
     def test_the_emoji_that_come_with_the_package_are_whole(self):
         source = open_source("emoji")

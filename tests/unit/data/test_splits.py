@@ -55,8 +55,8 @@ def test_the_one_that_crosses_is_the_nearest_to_the_border():
 
 
 def test_nothing_is_held_out_when_nothing_is_asked_for():
-    assert split(["a", "b"], 0.0) == {"train": [0, 1], "validation": []}
-    assert split(["a"], 0.0) == {"train": [0], "validation": []}
+    assert split(["a", "b"], 0.0) == {"train": [0, 1], "validation": [], "pairs": []}
+    assert split(["a"], 0.0) == {"train": [0], "validation": [], "pairs": []}
 
 
 @pytest.mark.parametrize("groups", [["a"], ["a", "a", "a"]])
@@ -69,3 +69,12 @@ def test_the_rule_never_changes():
     """Held-out pictures of old runs must stay held out: these sides are part of the file format."""
     held_out = [group for group in "abcdefgh" if split_of(group, 0.3) == "validation"]
     assert held_out == ["a", "e", "f", "h"]
+
+
+def test_pairs_are_held_out_of_what_is_trained_on_alone():
+    rows = split(GROUPS, 0.05)
+    a_trained, a_held_out = rows["train"][0], rows["validation"][0]
+    with_pairs = split(GROUPS, 0.05, {a_trained, a_held_out})
+    assert with_pairs["pairs"] == [a_trained]
+    assert with_pairs["train"] == rows["train"][1:]
+    assert with_pairs["validation"] == rows["validation"]

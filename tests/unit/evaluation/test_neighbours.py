@@ -15,7 +15,7 @@ from unmask.evaluation.neighbours import Neighbourhood, memorisation, nearest_pi
 
 @pytest.fixture(scope="module")
 def emoji():
-    return open_pixels(open_source("emoji"), ImagesConfig(size=16, validation=0.05))
+    return open_pixels(open_source("emoji-3d"), ImagesConfig(size=16, validation=0.05))
 
 
 @pytest.fixture
