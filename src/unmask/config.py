@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import yaml
 
@@ -37,6 +37,8 @@ class CodecTraining:
     optim: OptimConfig = field(default_factory=OptimConfig)
     loop: LoopConfig = field(default_factory=LoopConfig)
     engine: EngineConfig = field(default_factory=EngineConfig)
+    train: Literal["codec", "decoder"] = "codec"
+    """decoder: keep the encoder and the codebook of --init, so that codes and priors stay valid."""
     validation_fid: bool = False
     """Also measure the FID of reconstructions at every validation (unmask weights get inception)."""
 

@@ -112,3 +112,14 @@ def test_an_import_that_fails_leaves_nothing_behind(shell, authors_files, tmp_pa
     words = ["import", "official", "--vqgan", "absorbing_ema_9.th", "--out", "theirs"]
     assert "is of another layout: it lacks ae.encoder.blocks.0" in shell(*words, code=2)
     assert not (tmp_path / "theirs").exists()
+
+
+def test_a_decoder_is_trained_alone_and_the_prior_goes_with_it(trained, model):
+    words = ["discs.npy", "--preset", "tiny", "--init", model, "--train", "decoder", *FAST]
+    trained("train", "codec", *words, "--out", "sharp")
+    sharp, whole = bundle.load(trained.folder / "sharp/last"), bundle.load(model)
+    kept = [name for name in whole.codec.tensors if not name.startswith("decoder")]
+    assert all(torch.equal(sharp.codec.tensors[name], whole.codec.tensors[name].float()) for name in kept)
+    assert not torch.equal(*(part.codec.tensors["decoder.0.weight"].float() for part in (sharp, whole)))
+    assert sharp.prior.fingerprint == whole.prior.fingerprint
+    assert "none was named" in trained("train", "codec", "discs.npy", "--train", "decoder", code=2)

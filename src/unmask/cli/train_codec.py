@@ -21,6 +21,9 @@ HELP = f"""Learn to turn pictures into codes and back (stage 1).
 Start from a model instead of random weights, with the preset of its size and a lower learning rate:
   unmask train codec photos/ --init MODEL --preset churches --optim.lr 4.5e-6 --out runs/mine
 
+Train the decoder alone, against a discriminator; codes and priors stay valid, and RUN/last is the model:
+  unmask train codec photos/ --init MODEL --train decoder --loss.adversarial hinge --loss.adversarial-start 0
+
 Presets: {", ".join(CODEC)}. A run keeps settings, log, pictures and checkpoints; RUN/best is the model."""
 
 

@@ -46,10 +46,13 @@ class CodecTask:
         *,
         flip: bool,
         shift: int = 0,
+        train_encoder: bool = True,
+        prior: Part | None = None,
         perceptual: Perceptual | None = None,
         inception: Inception | None = None,
         about: Mapping[str, Any],
     ) -> None:
+        """``prior`` is one over the codes of an encoder that is not trained: it goes with the codec."""
         self._loss, self._optim, self._loop, self._engine = loss, optim, loop, engine
         self._validation, self._about = validation, dict(about)
         self._shown = validation if len(validation) else train
@@ -67,8 +70,12 @@ class CodecTask:
             world=engine.world,
         )
         self._codec = Autoencoder(codec, generator(loop.seed, "codec"))
+        self._train_encoder, self._prior = train_encoder, prior
+        self._codec.encoder.requires_grad_(train_encoder)
+        self._codec.quantizer.requires_grad_(train_encoder)
         self._discriminator = Discriminator(loss, generator(loop.seed, "discriminator"))
-        self._model, self._optimizer = engine.setup(self._codec, adam(self._codec.parameters(), optim))
+        trained = [parameter for parameter in self._codec.parameters() if parameter.requires_grad]
+        self._model, self._optimizer = engine.setup(self._codec, adam(trained, optim))
         self._discriminator_model, self._discriminator_optimizer = engine.setup(
             self._discriminator, adam(self._discriminator.parameters(), optim)
         )
@@ -81,10 +88,11 @@ class CodecTask:
         self._ema.module.load_state_dict(tensors)
 
     def begin(self) -> None:
-        """Let the quantiser start from latents of the first batches."""
-        self._codec.quantizer.begin(self._latents, generator(self._loop.seed, "kmeans"))
-        self._broadcast_quantizer()
-        self._ema.module.load_state_dict(self._codec.state_dict())
+        """Let the quantiser start from latents of the first batches, unless it keeps its codebook."""
+        if self._train_encoder:
+            self._codec.quantizer.begin(self._latents, generator(self._loop.seed, "kmeans"))
+            self._broadcast_quantizer()
+            self._ema.module.load_state_dict(self._codec.state_dict())
 
     @torch.no_grad()
     def _latents(self, batch: int) -> Tensor:
@@ -186,7 +194,7 @@ class CodecTask:
         counts = torch.zeros_like(self._counts).index_add_(0, codes, torch.ones_like(codes))
         counts = self._engine.sum(counts)
         self._counts += counts
-        if self._codec.quantizer.after_step(counts > 0, latents, rng):
+        if self._train_encoder and self._codec.quantizer.after_step(counts > 0, latents, rng):
             self._broadcast_quantizer()
 
     def metrics(self) -> dict[str, float]:
@@ -245,10 +253,11 @@ class CodecTask:
         self._codec.quantizer.load(state["quantizer"])
 
     def bundle(self, step: int, validation: Mapping[str, float]) -> Bundle:
-        """The averaged codec, with how it came to be."""
+        """The averaged codec, with how it came to be, and the prior that was given."""
         about = self._about | {"codec_step": step, "codec_validation": dict(validation)}
         tensors = {name: tensor.cpu() for name, tensor in self._ema.module.state_dict().items()}
-        return Bundle(codec=Part(config=asdict(self._codec.config), tensors=tensors), about=about)
+        codec = Part(config=asdict(self._codec.config), tensors=tensors)
+        return Bundle(codec=codec, prior=self._prior, about=about)
 
 
 def _renamed(state: dict[str, Any]) -> dict[str, Any]:

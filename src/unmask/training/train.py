@@ -43,7 +43,8 @@ def train_codec(
 
     ``preset`` is a name, over which ``changes`` such as ``loop={"steps": 500}`` are put, or settings of one's
     own. Training starts from random weights or from the codec of the model ``init``. With ``resume`` the run
-    in ``out`` goes on, with its own data, settings and start where no others are given.
+    in ``out`` goes on, with its own data, settings and start where no others are given. Where the decoder
+    alone is trained, the prior of ``init`` goes with it: the codes that it knows stay what they are.
     """
     out = Path(out)
     run_config = begun(out, "codec") if resume else {}
@@ -56,6 +57,7 @@ def train_codec(
     engine = Engine(settings.engine)
     if not resume and engine.is_first:
         Run.check_free(out)
+    start = _decoder_start(init) if settings.train == "decoder" else None
     source = open_source(data)
     net = settings.loss.perceptual
     perceptual = None if net == "off" else _loaded(Perceptual(net), f"lpips-{net}")
@@ -72,9 +74,12 @@ def train_codec(
         pixels.split("validation"),
         flip=settings.images.flip,
         shift=settings.images.shift,
+        train_encoder=start is None,
+        prior=start.prior if start else None,
         perceptual=perceptual,
         inception=inception,
-        about={"data": data, "image_size": settings.images.size, "codec_training": to_json(settings)}
+        about=(start.about if start else {})
+        | {"data": data, "image_size": settings.images.size, "codec_training": to_json(settings)}
         | ({"codec_started_from": init} if init else {}),
     )
     if init and _is_fresh(out, resume):
@@ -168,6 +173,16 @@ def _about_codec(model: Bundle) -> dict[str, Any]:
         for name, value in model.about.items()
         if name != "curve" and not name.startswith("prior_")
     }
+
+
+def _decoder_start(init: str | None) -> Bundle:
+    """The model whose decoder is to be trained."""
+    if init is None:
+        raise ConfigError(
+            "--train decoder keeps the encoder and the codebook of a model, and none was named",
+            hint="name it:  --init runs/codec/best",
+        )
+    return open_model(init)
 
 
 def _prior_over(codec: Part, init: str) -> Part:

@@ -6,6 +6,7 @@ import torch
 from unmask.codec.config import CodecConfig, LossConfig, QuantizerConfig
 from unmask.codec.losses import generator_loss
 from unmask.rng import generator
+from unmask.storage.bundles import Part
 from unmask.training.codec_task import CodecTask
 from unmask.training.config import EngineConfig, LoopConfig, OptimConfig
 from unmask.training.engine import Engine
@@ -25,11 +26,11 @@ OPTIM = OptimConfig(lr=1e-2, batch=4, ema_every=1, ema_decay=0.5)
 
 @pytest.fixture
 def make_task(pixels):
-    def make(codec=CODEC, loss=LOSS, optim=OPTIM, steps=6, precision="32", inception=None):
+    def make(codec=CODEC, loss=LOSS, optim=OPTIM, steps=6, precision="32", **more):
         parts = (pixels.split("train"), pixels.split("validation"))
         loop = LoopConfig(steps=steps)
         engine = Engine(EngineConfig(device="cpu", threads=1, precision=precision))
-        return CodecTask(codec, loss, optim, loop, engine, *parts, flip=True, inception=inception, about={})
+        return CodecTask(codec, loss, optim, loop, engine, *parts, flip=True, about={}, **more)
 
     return make
 
@@ -225,3 +226,34 @@ def test_a_code_is_idle_for_a_step_however_many_passes_it_has(make_task):
         idle.append(task._codec.quantizer.idle)
     assert torch.equal(*idle)
     assert idle[0].max() == 1
+
+
+@pytest.mark.parametrize("precision", ["32", "bf16"])
+def test_training_the_decoder_alone_leaves_every_code_as_it_is(make_task, rng, precision):
+    """Bit for bit: encoder, codebook and codes, in training and in the average; all else changes."""
+    task = make_task(precision=precision, train_encoder=False)
+    images = torch.rand(4, 3, 16, 16, generator=rng)
+    before, discriminator, codes = (
+        weights_of(task),
+        task._discriminator.state_dict(),
+        task._codec.encode(images),
+    )
+    discriminator = {name: tensor.clone() for name, tensor in discriminator.items()}
+    task.begin()
+    for step in range(4):  # codes idle for two steps would be recycled
+        task.step(step)
+    for weights in (weights_of(task), task._ema.module.state_dict()):
+        changed = {name for name, tensor in weights.items() if not torch.equal(tensor, before[name])}
+        assert {name.partition(".")[0] for name in changed} == {"decoder"}
+        assert changed == {name for name in before if name.startswith("decoder")}
+    assert torch.equal(task._ema.module.encode(images), codes)
+    assert any(
+        not torch.equal(tensor, discriminator[name])
+        for name, tensor in task._discriminator.state_dict().items()
+    )
+
+
+def test_a_prior_goes_with_a_codec_whose_codes_stay(make_task):
+    prior = Part(config={}, tensors={"tokens": torch.ones(2)})
+    task = make_task(train_encoder=False, prior=prior)
+    assert task.bundle(0, {}).prior is prior
