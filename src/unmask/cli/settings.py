@@ -56,7 +56,8 @@ def starting_point(
         raise ConfigError(f"a run that goes on keeps its own settings and weights; {option} is for new ones")
     run = begun(given.resume, stage) if given.resume else {}
     settings = starting_settings(
-        preset(given.preset or Origin.preset),
+        given.preset or Origin.preset,
+        preset,
         stage,
         changes=read_changes(given.config) if given.config else {},
         steps=int(given.steps) if (given.steps or "").isdecimal() else None,

@@ -8,7 +8,7 @@ scored and whatever batch it is in, so that two checkpoints differ by their weig
 
 import math
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -37,11 +37,35 @@ class Noise(NamedTuple):
     dropout: torch.Generator  # each process's own
 
 
-class Likelihood(Protocol):
-    """What a prior's kind settles beside its network."""
+def likelihood_of(prior: Transformer) -> "Bound":
+    """What this prior is trained for and scored by."""
+    return Exact(prior) if prior.causal else Bound(prior)
 
-    exact: bool
-    """Whether scores are the likelihood itself, and not a bound on it."""
+
+def score_codes(
+    prior: Transformer, codes: Tensor, first: int, *, num_draws: int, num_steps: int | None, seed: int = 0
+) -> Score:
+    """``Bound.score`` of the prior."""
+    return likelihood_of(prior).score(codes, first, num_draws=num_draws, num_steps=num_steps, seed=seed)
+
+
+def code_nats(prior: Transformer, codes: Tensor, first: int, *, num_pairs: int, seed: int = 0) -> Tensor:
+    """``Bound.code_nats`` of the prior."""
+    return likelihood_of(prior).code_nats(codes, first, num_pairs=num_pairs, seed=seed)
+
+
+def code_costs(prior: Transformer, codes: Tensor, masked: Tensor) -> Tensor:
+    """(B, N): −log p(code | what the prior may see of the rest) in nats where masked, 0 elsewhere."""
+    return process.cross_entropy(prior, codes, prior.hide(codes, masked), masked)
+
+
+class Bound:
+    """The likelihood of codes under an absorbing prior: a bound, estimated over masks."""
+
+    exact = False  # whether scores are the likelihood itself
+
+    def __init__(self, prior: Transformer) -> None:
+        self._prior = prior
 
     def loss(
         self, network: Network, x0: Tensor, config: DiffusionConfig, rows: slice, noise: Noise
@@ -51,51 +75,80 @@ class Likelihood(Protocol):
         ``network`` is the prior as the engine wrapped it.  x0: (B, N), codes of all processes: times and
         masks are drawn for them as one, so that it does not matter how many processes share them.
         """
+        T, mask_id = config.steps, self._prior.mask_id
+        drawn = process.corrupt(
+            x0, T, mask_id, masking=config.masking, stratified=config.stratified, rng=noise.masks
+        )
+        x0, xt, t = (tensor[rows] for tensor in (x0, *drawn))
+        masked = xt == mask_id
+        costs = process.cross_entropy(
+            network, x0, xt, masked, rng=noise.dropout, label_smoothing=config.label_smoothing
+        )
+        bound = process.loss("elbo", costs.detach(), masked, t, T)
+        return process.loss(config.loss, costs, masked, t, T).mean(), bound.mean()
 
     def score(
         self, codes: Tensor, first: int, *, num_draws: int, num_steps: int | None, seed: int = 0
     ) -> Score:
         """Score pictures number ``first``, ``first + 1``, … of a set, given their (B, N) codes.
 
-        The bound is that of the chain of ``num_steps`` steps, or of its limit with None.
+        The bound is that of the chain of ``num_steps`` steps, or of its limit with None, and takes
+        ``num_draws`` passes, but at least 3.
+
+        Two passes whose masks are each other's complement tell what every code costs when half are known. The
+        others have mask counts spread over 1..N by ``count_shares``, masks in opposite pairs, and measure how
+        much more or less the codes that they mask cost than in those two: which codes happen to be masked
+        then matters little. The mean over masks of what is subtracted is known, so the estimate stays
+        unbiased.
         """
+        B, N = codes.shape
+        drawn = [_masks(N, self._num_free(num_draws), seed, first + i) for i in range(B)]
+        half, n, masked = map(torch.stack, zip(*drawn, strict=True))  # (B, N), (B, P), (B, P, N)
+        usual = self._costs(codes, half) + self._costs(codes, ~half)  # (B, N)
+        differences = torch.stack(
+            [_mean_where(self._costs(codes, mask) - usual, mask) for mask in masked.unbind(1)], dim=1
+        )  # (B, P)
+        weights = (count_weights(N, num_steps) / count_shares(N))[n]
+        # The weights of all counts add up to N, so what is subtracted comes back as the plain sum.
+        nats = usual.sum(1) + (weights * differences).mean(1)
+        return Score(nats, n, differences + usual.mean(1, keepdim=True))
 
     def unscored(self, count: int, num_draws: int) -> Score:
         """Zeros in place of ``score``, for processes to add up what each has scored."""
+        shape = (count, self._num_free(num_draws))
+        return Score(torch.zeros(count).double(), torch.zeros(shape).long(), torch.zeros(shape).double())
 
     def code_nats(self, codes: Tensor, first: int, *, num_pairs: int, seed: int = 0) -> Tensor:
-        """(B, N) nats of each code of pictures number ``first`` and on, whatever is known of the rest."""
+        """(B, N) nats of each code of pictures number ``first`` and on, over how much of the rest is known.
+
+        A code is revealed when some n of N are still masked, each n as likely as any other. A mask of n codes
+        holds a given one with probability n/N, hence the weights 1/n. Masks come in pairs, each other's
+        complement: every code is seen as often.
+        """
+        B, N = codes.shape
+        total, weight = torch.zeros(2, B, N, dtype=torch.float64)
+        for pair in range(num_pairs):
+            masked = torch.stack([_mask(N, seed, first + i, pair) for i in range(B)])
+            for mask in (masked, ~masked):
+                share = mask / mask.sum(1, keepdim=True).clamp(min=1).double()
+                total += share * self._costs(codes, mask)
+                weight += share
+        by_code: Tensor = total / weight
+        return by_code
+
+    def _num_free(self, num_draws: int) -> int:
+        """P, the passes beside the two that tell what codes cost when half are known."""
+        return max(num_draws - 2, 1)
+
+    @torch.no_grad()
+    def _costs(self, codes: Tensor, masked: Tensor) -> Tensor:
+        return code_costs(self._prior, codes, masked.to(codes.device)).cpu().double()
 
 
-def likelihood_of(prior: Transformer) -> Likelihood:
-    """What this prior is trained for and scored by."""
-    return Exact(prior) if prior.causal else Bound(prior)
-
-
-def score_codes(
-    prior: Transformer, codes: Tensor, first: int, *, num_draws: int, num_steps: int | None, seed: int = 0
-) -> Score:
-    """``Likelihood.score`` of the prior."""
-    return likelihood_of(prior).score(codes, first, num_draws=num_draws, num_steps=num_steps, seed=seed)
-
-
-def code_nats(prior: Transformer, codes: Tensor, first: int, *, num_pairs: int, seed: int = 0) -> Tensor:
-    """``Likelihood.code_nats`` of the prior."""
-    return likelihood_of(prior).code_nats(codes, first, num_pairs=num_pairs, seed=seed)
-
-
-def code_costs(prior: Transformer, codes: Tensor, masked: Tensor) -> Tensor:
-    """(B, N): −log p(code | what the prior may see of the rest) in nats where masked, 0 elsewhere."""
-    return process.cross_entropy(prior, codes, prior.hide(codes, masked), masked)
-
-
-class Exact:
-    """The likelihood of an autoregressive prior: one pass tells what every code costs after those before."""
+class Exact(Bound):
+    """The same under an autoregressive prior: tight, and told by one pass over all codes."""
 
     exact = True
-
-    def __init__(self, prior: Transformer) -> None:
-        self._prior = prior
 
     def loss(
         self, network: Network, x0: Tensor, config: DiffusionConfig, rows: slice, noise: Noise
@@ -111,103 +164,16 @@ class Exact:
     def score(
         self, codes: Tensor, first: int, *, num_draws: int, num_steps: int | None, seed: int = 0
     ) -> Score:
-        """There is nothing to draw."""
+        """What all codes cost, without a draw."""
         nats = self.code_nats(codes, first, num_pairs=0).sum(1)
-        return Score(nats, *self.unscored(len(codes), num_draws)[1:])
+        return self.unscored(len(codes), num_draws)._replace(nats=nats)
 
-    def unscored(self, count: int, num_draws: int) -> Score:
-        """No nats, no draws."""
-        return Score(
-            torch.zeros(count).double(), torch.zeros(count, 0).long(), torch.zeros(count, 0).double()
-        )
-
-    @torch.no_grad()
     def code_nats(self, codes: Tensor, first: int, *, num_pairs: int, seed: int = 0) -> Tensor:
         """What each code costs after those before it."""
-        return code_costs(self._prior, codes, torch.ones_like(codes).bool()).cpu().double()
+        return self._costs(codes, torch.ones_like(codes, dtype=torch.bool))
 
-
-class Bound:
-    """The likelihood of an absorbing prior: a bound, estimated over masks."""
-
-    exact = False
-
-    def __init__(self, prior: Transformer) -> None:
-        self._prior = prior
-
-    def loss(
-        self, network: Network, x0: Tensor, config: DiffusionConfig, rows: slice, noise: Noise
-    ) -> tuple[Tensor, Tensor]:
-        """The loss that the configuration names, and whatever that is the bound of the chain."""
-        T, mask_id = config.steps, self._prior.mask_id
-        drawn = process.corrupt(
-            x0, T, mask_id, masking=config.masking, stratified=config.stratified, rng=noise.masks
-        )
-        x0, xt, t = (tensor[rows] for tensor in (x0, *drawn))
-        masked = xt == mask_id
-        costs = process.cross_entropy(
-            network, x0, xt, masked, rng=noise.dropout, label_smoothing=config.label_smoothing
-        )
-        bound = process.loss("elbo", costs.detach(), masked, t, T)
-        return process.loss(config.loss, costs, masked, t, T).mean(), bound.mean()
-
-    @torch.no_grad()
-    def score(
-        self, codes: Tensor, first: int, *, num_draws: int, num_steps: int | None, seed: int = 0
-    ) -> Score:
-        """Estimate the bound of each picture in ``num_draws`` passes, but at least 3.
-
-        Two passes whose masks are each other's complement tell what every code costs when half are known. The
-        others have mask counts spread over 1..N by ``count_shares``, masks in opposite pairs, and measure how
-        much more or less the codes that they mask cost than in those two: which codes happen to be masked
-        then matters little. The mean over masks of what is subtracted is known, so the estimate stays
-        unbiased.
-        """
-        B, N = codes.shape
-        drawn = [_masks(N, _num_free(num_draws), seed, first + i) for i in range(B)]
-        half, n, masked = (
-            torch.stack(part) for part in zip(*drawn, strict=True)
-        )  # (B, N), (B, P), (B, P, N)
-        usual = self._costs(codes, half) + self._costs(codes, ~half)  # (B, N)
-        differences = torch.stack(
-            [_mean_where(self._costs(codes, mask) - usual, mask) for mask in masked.unbind(1)], dim=1
-        )  # (B, P)
-        weights = (count_weights(N, num_steps) / count_shares(N))[n]
-        # The weights of all counts add up to N, so what is subtracted comes back as the plain sum.
-        nats = usual.sum(1) + (weights * differences).mean(1)
-        return Score(nats, n, differences + usual.mean(1, keepdim=True))
-
-    def unscored(self, count: int, num_draws: int) -> Score:
-        """Zeros of the shapes of ``score``."""
-        shape = (count, _num_free(num_draws))
-        return Score(torch.zeros(count).double(), torch.zeros(shape).long(), torch.zeros(shape).double())
-
-    @torch.no_grad()
-    def code_nats(self, codes: Tensor, first: int, *, num_pairs: int, seed: int = 0) -> Tensor:
-        """The mean cost of each code over how many are masked when it is revealed.
-
-        It is revealed when some n of N are still masked, each n as likely as any other. A mask of n codes
-        holds a given one with probability n/N, hence the weights 1/n. Masks come in pairs, each other's
-        complement: every code is seen as often.
-        """
-        B, N = codes.shape
-        total, weight = torch.zeros(2, B, N, dtype=torch.float64)
-        for pair in range(num_pairs):
-            masked = torch.stack([_mask(N, seed, first + i, pair) for i in range(B)])
-            for mask in (masked, ~masked):
-                share = mask / mask.sum(1, keepdim=True).clamp(min=1).double()
-                total += share * self._costs(codes, mask)
-                weight += share
-        by_code: Tensor = total / weight
-        return by_code
-
-    def _costs(self, codes: Tensor, masked: Tensor) -> Tensor:
-        return code_costs(self._prior, codes, masked.to(codes.device)).cpu().double()
-
-
-def _num_free(num_draws: int) -> int:
-    """P, the passes beside the two that tell what codes cost when half are known."""
-    return max(num_draws - 2, 1)
+    def _num_free(self, num_draws: int) -> int:
+        return 0
 
 
 def _mean_where(costs: Tensor, mask: Tensor) -> Tensor:

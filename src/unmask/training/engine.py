@@ -2,8 +2,6 @@
 
 import os
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -49,11 +47,9 @@ class Engine(Processes):
         """Add the gradients of ``loss``."""
         self._fabric.backward(loss)
 
-    @contextmanager
-    def accumulate(self, module: Any, waiting: bool) -> Iterator[None]:
+    def accumulate(self, module: Any, waiting: bool) -> Any:
         """While ``waiting`` for further passes, keep gradients from being sent to the other processes."""
-        with self._fabric.no_backward_sync(module, enabled=waiting and self.world > 1):
-            yield
+        return self._fabric.no_backward_sync(module, enabled=waiting and self.world > 1)
 
     def autocast(self) -> Any:
         """The precision of forward passes outside a wrapped module."""

@@ -64,12 +64,10 @@ def find_codes(
 
     Stored codes were made before, with settings of their own, which hold.
     """
-    store = is_store(Path(data))
-    codes = (
-        open_codes(Path(data), model.codec.fingerprint)
-        if store
-        else encode_data(model, data, images, processes)
-    )
+    if is_store(Path(data)):
+        codes = open_codes(Path(data), model.codec.fingerprint)
+    else:
+        codes = encode_data(model, data, images, processes)
     settled = merge(images, codes.stamp.images)
     names = [field.name for field in fields(images) if field.name not in ("size", "cache", "workers")]
     changed = [name for name in names if getattr(images, name) != getattr(settled, name)]

@@ -4,7 +4,7 @@ Free of torch until a model or a run is named, so that ``--help`` is instant.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -18,7 +18,8 @@ SHARED_IMAGES = ("background", "flip", "validation", "min_side", "fast_decode")
 
 
 def starting_settings(
-    preset: T,
+    preset: str | T,
+    named: Callable[[str], T],
     stage: Stage,
     *,
     changes: Mapping[str, Any],
@@ -27,29 +28,33 @@ def starting_settings(
     init: str | None = None,
     run: Mapping[str, Any] | None = None,
 ) -> T:
-    """The preset with what ``codec``, ``init`` or the configuration of a ``run`` settle, then ``changes``.
+    """A preset with what ``codec``, ``init`` or the configuration of a ``run`` settle, then ``changes``.
 
     A new run of fewer steps than the preset's, by ``steps`` or by the changes, is shortened as a whole.
+    Settings in place of a preset's name are settled already.
     """
+    if not isinstance(preset, str):
+        return merge(preset, changes)
+    settings = named(preset)
     if run:
-        return merge(merge(preset, run["settings"]), changes)
-    settings = merge(preset, {"images": images_of(codec)}) if codec else preset
+        return merge(merge(settings, run["settings"]), changes)
+    settings = merge(settings, {"images": images_of(codec)}) if codec else settings
     settings = merge(settings, _network_of(init, stage)) if init else settings
-    return merge(shortened(settings, steps or changes.get("loop", {}).get("steps")), changes)
+    return merge(shortened(settings, steps or merge(settings, changes).loop.steps), changes)
 
 
-def shortened(settings: T, steps: int | None) -> T:
+def shortened(settings: T, steps: int) -> T:
     """The same for fewer steps: warm-up, cool-down and the time between validations shrink alike."""
-    share = (steps or math.inf) / settings.loop.steps
-    if share >= 1 or steps is None:
-        return settings
     optim, loop = settings.optim, settings.loop
-    warmup, cooldown = math.ceil(share * optim.warmup), math.ceil(share * optim.cooldown)
-    return replace(
-        settings,
-        optim=replace(optim, warmup=warmup, cooldown=cooldown),
-        loop=replace(loop, steps=steps, validate_every=math.ceil(share * loop.validate_every)),
-    )
+    if steps >= loop.steps:
+        return settings
+
+    def part(of: int) -> int:
+        return math.ceil(of * steps / loop.steps)
+
+    optim = replace(optim, warmup=part(optim.warmup), cooldown=part(optim.cooldown))
+    loop = replace(loop, steps=steps, validate_every=part(loop.validate_every))
+    return replace(settings, optim=optim, loop=loop)
 
 
 def begun(folder: Path, stage: Stage) -> dict[str, Any]:

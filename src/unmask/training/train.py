@@ -49,11 +49,7 @@ def train_codec(
     out = Path(out)
     run_config = begun(out, "codec") if resume else {}
     data, init = _given("data", data, run_config), run_config.get("init", init)
-    settings = (
-        starting_settings(codec_preset(preset), "codec", changes=changes, init=init, run=run_config)
-        if isinstance(preset, str)
-        else preset
-    )
+    settings = starting_settings(preset, codec_preset, "codec", changes=changes, init=init, run=run_config)
     engine = Engine(settings.engine)
     if not resume and engine.is_first:
         Run.check_free(out)
@@ -113,12 +109,8 @@ def train_prior(
     run_config = begun(out, "prior") if resume else {}
     codec, data = _given("codec", codec, run_config), _given("data", data, run_config)
     init = run_config.get("init", init)
-    settings = (
-        starting_settings(
-            prior_preset(preset), "prior", changes=changes, codec=codec, init=init, run=run_config
-        )
-        if isinstance(preset, str)
-        else preset
+    settings = starting_settings(
+        preset, prior_preset, "prior", changes=changes, codec=codec, init=init, run=run_config
     )
     engine = Engine(settings.engine)
     if not resume and engine.is_first:

@@ -1,4 +1,4 @@
-"""A prior sees pictures as its codec did, unless told otherwise."""
+"""What a training starts from: a preset, fitted to fewer steps, and how the codec saw its pictures."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from tests.untrained import untrained
-from unmask.cli import encode, train_prior
+from unmask.cli import encode, train_codec, train_prior
 from unmask.codec.config import LossConfig
 from unmask.config import CodecTraining, to_json
 from unmask.data.codes import open_codes
@@ -54,3 +54,24 @@ def test_codes_are_made_the_same_way(codec, tmp_path):
     encode.main([str(codec), "emoji", "--out", str(tmp_path / "emoji.codes"), "--device", "cpu"])
     images = open_codes(tmp_path / "emoji.codes", bundle.load(codec).codec.fingerprint).stamp.images
     assert (images["validation"], images["flip"]) == (0.3, False)
+
+
+def times(capsys, *words):
+    """Steps, warm-up, cool-down and the time between validations that a command comes to."""
+    train_codec.main(["emoji", *map(str, words), "--print-config"])
+    settings = yaml.safe_load(capsys.readouterr().out)
+    loop, optim = settings["loop"], settings["optim"]
+    return loop["steps"], optim["warmup"], optim["cooldown"], loop["validate_every"]
+
+
+def test_fewer_steps_shorten_what_is_not_given(capsys, tmp_path):
+    assert times(capsys) == (2500, 200, 500, 250)
+    assert times(capsys, "--loop.steps", 250) == times(capsys, "--loop.steps=250") == (250, 20, 50, 25)
+    assert times(capsys, "--loop.steps", 250, "--optim.warmup", 7) == (250, 7, 50, 25)
+    changes = tmp_path / "short.yaml"
+    changes.write_text("loop: {steps: 250, validate_every: 100}")
+    assert times(capsys, "--config", changes) == (250, 20, 50, 100)
+
+
+def test_more_steps_leave_the_rest_as_it_is(capsys):
+    assert times(capsys, "--loop.steps", 5000) == (5000, 200, 500, 250)
