@@ -1,5 +1,6 @@
 """The processes that work together: one alone, or those that torchrun started. Rank, world, device."""
 
+import atexit
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +27,9 @@ class Processes:
         self._group = None
         if self.world > 1:
             if not dist.is_initialized():
-                dist.init_process_group("nccl" if self.device.type == "cuda" else "gloo")
+                gpu = self.device if self.device.type == "cuda" else None
+                dist.init_process_group("nccl" if gpu else "gloo", device_id=gpu)
+                atexit.register(dist.destroy_process_group)
             # Gradients go from GPU to GPU. What else there is to say goes another way, on which nobody waits
             # for a GPU, and everybody for as long as the first one works.
             self._group = dist.new_group(backend="gloo", timeout=PATIENCE)

@@ -45,6 +45,6 @@ def test_the_discriminator_has_the_authors_size():
 def test_the_prior_has_the_authors_size(kind):
     with torch.device("meta"):
         prior = Transformer(PriorConfig(kind=kind), 1024, (16, 16))
-    # The authors count a start vector that only the autoregressive twin uses; that twin embeds no MASK.
+    # The authors count a start vector that only the autoregressive prior uses, which embeds no MASK.
     unused = 512
     assert count(prior) + unused == AUTHORS_PRIOR
