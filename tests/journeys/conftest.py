@@ -113,13 +113,13 @@ def pictures(tmp_path: Path) -> str:
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory, commands: Commands) -> Shell:
-    """A folder with models of 16×16 pixels and 4×4 codes, not to be changed: codec, prior and its twin."""
+    """A folder with models of 16×16 pixels and 4×4 codes, not to be changed: a codec and two priors."""
     shell = Shell(tmp_path_factory.mktemp("trained"), commands)
     discs = write_discs(shell.folder)
     shell("train", "codec", discs, "--preset", "tiny", "--config", "codec.yaml", "--out", "codec")
     prior = ["train", "prior", "codec/best", discs, "--preset", "tiny", "--config", "prior.yaml"]
     shell(*prior, "--out", "prior")
-    shell(*prior, "--kind", "autoregressive", "--loop.steps", "4", "--out", "twin")
+    shell(*prior, "--kind", "autoregressive", "--loop.steps", "4", "--out", "autoregressive")
     return shell
 
 
@@ -130,6 +130,6 @@ def model(trained: Shell) -> Path:
 
 
 @pytest.fixture
-def twin(trained: Shell) -> Path:
+def autoregressive(trained: Shell) -> Path:
     """The same with an autoregressive prior."""
-    return trained.folder / "twin/best"
+    return trained.folder / "autoregressive/best"

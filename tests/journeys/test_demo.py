@@ -146,7 +146,9 @@ def test_a_model_that_is_not_there_is_found_out_first(shell, tmp_path):
     assert not (tmp_path / "demo").exists()
 
 
-@pytest.mark.parametrize(("model", "reason"), [("codec", "no prior"), ("twin", "is autoregressive")])
+@pytest.mark.parametrize(
+    ("model", "reason"), [("codec", "no prior"), ("autoregressive", "is autoregressive")]
+)
 def test_a_model_that_will_not_do_leaves_the_earlier_demo_alone(trained, tmp_path, model, reason):
     (tmp_path / "index.html").write_text("<title>Unmask, an earlier demo</title>")
     assert reason in trained("demo", f"{model}/best", "discs.npy", "--out", tmp_path, code=2)

@@ -64,7 +64,10 @@ PHOTO = ("inpaint", "MODEL", "photo.png")
         (("canvas", "MODEL", "--size", "768"), "'768' is no size"),
         (("canvas", "MODEL", "--size", "64x64", "--out", "a.jpg"), "a.jpg does not end in .png"),
         (("canvas", "MODEL", "--size", "64x64", "--out", "no/a.png"), "there is no folder no"),
-        (("canvas", "TWIN", "--size", "64x64"), "an autoregressive prior draws codes in one order only"),
+        (
+            ("canvas", "AUTOREGRESSIVE", "--size", "64x64"),
+            "one order only",
+        ),
         (("canvas", "CODEC", "--size", "64x64"), "a codec alone"),
         (PHOTO, "say what to replace, in one way"),
         ((*PHOTO, "--box", "1,2,3,4", "--mask", "photo.png"), "say what to replace, in one way"),
@@ -77,7 +80,7 @@ PHOTO = ("inpaint", "MODEL", "photo.png")
 )
 def test_a_mistake_is_one_sentence(shell, trained, photo, words, sentence):
     (shell.folder / "text.png").write_text("no picture")
-    models = {"MODEL": "prior/best", "TWIN": "twin/best", "CODEC": "codec/best"}
+    models = {"MODEL": "prior/best", "AUTOREGRESSIVE": "autoregressive/best", "CODEC": "codec/best"}
     said = shell(*(trained.folder / models[word] if word in models else word for word in words), code=2)
     assert said.startswith("error: ")
     assert sentence in said

@@ -137,7 +137,7 @@ def test_a_mistake_in_an_evaluation_is_one_sentence(equipped, words, sentence):
 
 def test_results_of_another_model_are_not_mixed_in(equipped, swept):
     words = ["--steps", "2,all", "--out", "swept"]
-    said = equipped("evaluate", "twin/best", "discs.npy", *SWEEP, *words, code=2)
+    said = equipped("evaluate", "autoregressive/best", "discs.npy", *SWEEP, *words, code=2)
     assert "swept holds results that differ in model" in said
 
 
@@ -207,7 +207,7 @@ def test_pixels_are_scored_with_a_map_and_a_file(trained):
 
 
 def test_a_map_of_codes_needs_no_pixels(trained):
-    trained("score", "twin/best", "discs.npy", "--map", "codes.png")
+    trained("score", "autoregressive/best", "discs.npy", "--map", "codes.png")
     with Image.open(trained.folder / "codes.png") as sheet:
         assert sheet.width == 3 * 18 - 2
 

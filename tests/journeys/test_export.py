@@ -71,9 +71,9 @@ def test_a_back_end_of_eight_bits_draws_canvases_and_fills_gaps(shell, model, tm
     assert rounded.fingerprint != unmask.load(model, "cpu").fingerprint  # their pictures are not mixed
 
 
-def test_the_twin_has_no_onnx_back_end(twin):
+def test_an_autoregressive_prior_has_no_onnx_back_end(autoregressive):
     with pytest.raises(ConfigError, match="has no ONNX back-end"):
-        unmask.load(twin, "cpu", "onnx")
+        unmask.load(autoregressive, "cpu", "onnx")
 
 
 @pytest.mark.parametrize(

@@ -124,11 +124,11 @@ def test_the_ways_to_sample_can_be_typed(shell, model, words, tmp_path):
     assert len(list((tmp_path / "samples").glob("*.png"))) == 3
 
 
-def test_the_twin_is_sampled_by_the_same_command(shell, twin, tmp_path):
-    said = shell("sample", twin, "--count", "3", "--temperature", "0.8", "--gif", "film.gif")
+def test_an_autoregressive_prior_is_sampled_by_the_same_command(shell, autoregressive, tmp_path):
+    said = shell("sample", autoregressive, "--count", "3", "--temperature", "0.8", "--gif", "film.gif")
     assert "3 pictures: samples" in said
     assert len(list((tmp_path / "samples").glob("*.png"))) == 3
-    assert "code after code" in shell("sample", twin, "--steps", "8", "--out", "no", code=2)
+    assert "code after code" in shell("sample", autoregressive, "--steps", "8", "--out", "no", code=2)
 
 
 @pytest.mark.parametrize(

@@ -45,10 +45,10 @@ def test_a_prior_is_trained_killed_resumed_and_scored(shell, codec, pictures, tm
     assert len(rows) == 41
 
 
-def test_the_twin_takes_the_same_commands_straight_from_pictures(shell, codec, pictures):
-    twin = ["--kind", "autoregressive", "--loop.steps", "4", "--out", "twin"]
-    shell("train", "prior", codec, pictures, *PRIOR, *twin)
-    assert "exactly" in shell("score", "twin/best", pictures)
+def test_an_autoregressive_prior_takes_the_same_commands_straight_from_pictures(shell, codec, pictures):
+    autoregressive = ["--kind", "autoregressive", "--loop.steps", "4", "--out", "autoregressive"]
+    shell("train", "prior", codec, pictures, *PRIOR, *autoregressive)
+    assert "exactly" in shell("score", "autoregressive/best", pictures)
 
 
 def test_mistakes_are_one_sentence_each(shell, codec, pictures, tmp_path):

@@ -41,7 +41,7 @@ def test_a_picture_scores_the_same_in_any_batch(codes, kind):
     torch.testing.assert_close(whole.nats, parts.nats)
 
 
-def test_the_twin_is_exact(codes):
+def test_an_autoregressive_prior_is_exact(codes):
     prior = prior_of("autoregressive")
     next_logits = prior.begin(len(codes))
     nats = torch.zeros(len(codes))

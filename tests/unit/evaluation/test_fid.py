@@ -104,7 +104,7 @@ def test_real_pictures_have_the_fid_of_torchmetrics(crops, oracle):
 
 
 def test_it_streams_and_stays_the_same_in_any_batch(crops, monkeypatch):
-    real, fake = crops
+    real, fake = (features[:, ::16] for features in crops)
     whole = fid(moments_of(real), fake, replicates=2)
     monkeypatch.setattr(distances, "CHUNK", 5)
     assert fid(moments_of(real), fake, replicates=2) == pytest.approx(whole, rel=1e-6)

@@ -174,10 +174,10 @@ class TestTheGraphOfABackEnd:
         with pytest.raises(DataError, match="cannot hold a graph: Not a directory"):
             make_denoiser(prior, "one", "onnx")
 
-    def test_does_not_exist_for_the_twin(self):
-        twin = Transformer(PriorConfig(kind="autoregressive", width=8, depth=1, heads=1), K, GRID)
+    def test_does_not_exist_for_autoregressive_models(self):
+        autoregressive = Transformer(PriorConfig(kind="autoregressive", width=8, depth=1, heads=1), K, GRID)
         with pytest.raises(ConfigError, match="code after code"):
-            make_denoiser(twin, "one", "onnx")
+            make_denoiser(autoregressive, "one", "onnx")
 
 
 def test_without_the_packages_it_says_what_to_install(monkeypatch, prior, tmp_path):

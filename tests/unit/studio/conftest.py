@@ -37,7 +37,7 @@ def model(folder: Path) -> Pipeline:
 
 
 @pytest.fixture(scope="session")
-def twin() -> Pipeline:
+def autoregressive() -> Pipeline:
     """The same with an autoregressive prior."""
     return Pipeline(untrained("autoregressive"), torch.device("cpu"))
 

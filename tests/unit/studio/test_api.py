@@ -90,8 +90,8 @@ class TestPictures:
         # From masks of its own: near the bound, not equal to it.
         assert surprise.mean() == pytest.approx(figures["bits_per_code"], rel=0.2)
 
-    def test_a_twins_surprises_add_up_to_its_score(self, twin, picture):
-        figures = inspection.score(twin, picture, 16, 0, lambda share, show: None).figures
+    def test_bits_of_an_autoregressive_model_add_up_to_its_score(self, autoregressive, picture):
+        figures = inspection.score(autoregressive, picture, 16, 0, lambda share, show: None).figures
         assert figures["exact"]
         assert np.sum(figures["surprise"]) == pytest.approx(figures["bits"], rel=1e-5)
 
@@ -295,16 +295,16 @@ class TestTheRest:
         assert "optimal" not in model["schedules"]  # it has no curve
         assert model["limits"]["upload_bytes"] == MAX_UPLOAD_BYTES
 
-    def test_what_it_learnt_from_is_named_but_not_where_that_is_kept(self, twin, monkeypatch):
-        monkeypatch.setitem(twin.about, "prior_data", "/home/ann/owls")
-        monkeypatch.setitem(twin.about, "curve", {})  # as before the first validation
-        with TestClient(create_app(twin, "twin"), base_url="http://localhost") as client:
+    def test_what_it_learnt_from_is_named_but_not_where_that_is_kept(self, autoregressive, monkeypatch):
+        monkeypatch.setitem(autoregressive.about, "prior_data", "/home/ann/owls")
+        monkeypatch.setitem(autoregressive.about, "curve", {})  # as before the first validation
+        with TestClient(create_app(autoregressive, "autoregressive"), base_url="http://localhost") as client:
             model = client.get("/api/v1/model").json()
         assert model["about"]["prior_data"] == "owls"
         assert "optimal" not in model["schedules"]
 
-    def test_a_twin_samples_but_does_not_edit(self, twin, upload):
-        with TestClient(create_app(twin, "twin"), base_url="http://localhost") as client:
+    def test_an_autoregressive_model_samples_but_does_not_edit(self, autoregressive, upload):
+        with TestClient(create_app(autoregressive, "autoregressive"), base_url="http://localhost") as client:
             assert client.get("/api/v1/model").json()["kind"] == "autoregressive"
             assert client.post("/api/v1/sample", json={}).status_code == 202
             refused = client.post("/api/v1/inpaint", json={"image": upload, "box": [0, 0, 4, 4]})

@@ -1,6 +1,6 @@
 from unmask.studio.tasks import warm_up
 
 
-def test_warming_up_goes_for_both_kinds_of_priors(model, twin):
+def test_warming_up_goes_for_both_kinds_of_priors(model, autoregressive):
     warm_up(model)
-    warm_up(twin)
+    warm_up(autoregressive)
