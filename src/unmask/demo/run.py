@@ -10,7 +10,7 @@ from unmask.errors import DataError
 from unmask.storage.files import remove_folder, write_bytes
 
 PAGE = "index.html"
-MARK = "<title>Unmask"
+MARK = b"<title>Unmask"
 """What tells the page of a demo from other pages."""
 
 
@@ -33,7 +33,7 @@ def make_room(out: Path, chapters: Sequence[Chapter]) -> None:
     page = out / PAGE
     try:
         out.mkdir(parents=True, exist_ok=True)
-        if any(out.iterdir()) and not (page.exists() and MARK in page.read_text("utf-8")):
+        if any(out.iterdir()) and not (page.exists() and MARK in page.read_bytes()):
             raise DataError(f"{out} holds something else than a demo", hint="name another:  --out FOLDER")
         for chapter in chapters:
             if (out / chapter.folder).exists():

@@ -151,11 +151,11 @@ class Demo:
             self._run(argv)
         command = Command(line, answer.getvalue().rstrip("\n"), time.perf_counter() - start)
         self.told[-1].commands.append(command)
-        self.say(command.answer)
+        if command.answer:
+            self.say(command.answer)
         return command
 
     def say(self, text: str, style: str = "") -> None:
         """Tell the terminal; at once, since bars on the other stream come next."""
-        if text:
-            self._console.print(text, style=style)
-            self._console.file.flush()
+        self._console.print(text, style=style)
+        self._console.file.flush()

@@ -10,7 +10,7 @@ from unmask.errors import DataError
 def test_a_folder_of_something_else_is_refused_and_left_alone(tmp_path):
     (tmp_path / "samples").mkdir()
     (tmp_path / "samples/holiday.png").write_bytes(b"a photograph")
-    (tmp_path / "index.html").write_text("<title>My holiday</title>")
+    (tmp_path / "index.html").write_bytes("<title>Mein Urlaub in Öland</title>".encode("latin-1"))
     with pytest.raises(DataError, match="something else"):
         make_room(tmp_path, CHAPTERS)
     assert (tmp_path / "samples/holiday.png").read_bytes() == b"a photograph"
@@ -20,7 +20,7 @@ def test_an_earlier_demo_makes_room_and_other_files_stay(tmp_path):
     (tmp_path / "samples").mkdir()
     for name in ("samples/old.png", "notes.txt"):
         (tmp_path / name).write_text("old")
-    (tmp_path / "index.html").write_text(f"{MARK}, a tour</title>")
+    (tmp_path / "index.html").write_bytes(MARK + b", a tour</title>")
     make_room(tmp_path, CHAPTERS)
     assert {path.name for path in tmp_path.rglob("*")} == {"index.html", "notes.txt"}
 
