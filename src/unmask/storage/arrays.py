@@ -99,14 +99,15 @@ def load_rows(folder: Path, layout: Layout) -> Rows | None:
             return None
         if file and not _fits(file, layout, hashes, compare=before != now):
             return None
+        array = np.empty((0, *layout.shape), layout.dtype)
+        if file and hashes:
+            array = np.load(file, mmap_mode="c", allow_pickle=False)
     except (OSError, ValueError, TypeError, RecursionError):
         return None
     if before != now:
         with suppress(OSError):  # somebody else's, that we may only read: compared again the next time
             files.write_json(folder / WHOLE, now)
-    if not (file and hashes):
-        return Rows(lines, np.empty((0, *layout.shape), layout.dtype))
-    return Rows(lines, np.load(file, mmap_mode="c", allow_pickle=False))
+    return Rows(lines, array)
 
 
 class Growing:
