@@ -12,7 +12,7 @@ from unmask.data.batches import Batches
 from unmask.data.config import ImagesConfig
 from unmask.data.pixels import PixelSet, open_pixels
 from unmask.data.sources import open_source
-from unmask.data.transforms import develop_jpeg, identify, square
+from unmask.data.transforms import identify, square, upright_jpeg
 
 COUNT, WIDTH, HEIGHT, SIZE, BATCH = 128, 1024, 768, 256, 16
 
@@ -78,7 +78,7 @@ def _scaled_by_hand(photos: Path) -> None:
     """The other way to decode at a reduced scale, beside Pillow's draft mode."""
     for path in sorted(photos.iterdir()):
         data = path.read_bytes()
-        image = square(develop_jpeg(identify(data), data, SIZE), SIZE)
+        image = square(upright_jpeg(identify(data), data, SIZE), SIZE)
         assert np.asarray(image).shape == (SIZE, SIZE, 3)
 
 
