@@ -154,10 +154,10 @@ class Plain:
     def __init__(self, batch: int) -> None:
         self.codec = Autoencoder(CodecConfig(), generator(0)).to(memory_format=torch.contiguous_format)
         self.codebook = self.codec.quantizer.codebook
-        self.critic = Discriminator(LOSS, generator(0)).to(memory_format=torch.contiguous_format)
+        self.discriminator = Discriminator(LOSS, generator(0)).to(memory_format=torch.contiguous_format)
         self.perceptual = perceptual().to(memory_format=torch.contiguous_format)
         self.optimizer = torch.optim.Adam(self.codec.parameters(), lr=optim(batch).lr)
-        self.critic_optimizer = torch.optim.Adam(self.critic.parameters(), lr=optim(batch).lr)
+        self.discriminator_optimizer = torch.optim.Adam(self.discriminator.parameters(), lr=optim(batch).lr)
         self.images = torch.from_numpy(noise(batch)).permute(0, 3, 1, 2).float().div(255).contiguous()
         self.codes = torch.randint(1024, (batch * 256,), generator=generator(2))
 
@@ -192,7 +192,7 @@ class Plain:
         )
         output = run(self.codec.decoder, latents + (quantized - latents).detach())
         rec = (self.images - output).abs().mean() + self.distance(output).mean()
-        adversarial = generator_loss(self.critic.layers(augment(output, rng)), "hinge")
+        adversarial = generator_loss(self.discriminator.layers(augment(output, rng)), "hinge")
         last = self.codec.decoder[-1].weight
         (from_rec,) = torch.autograd.grad(rec, last, retain_graph=True)
         (from_adv,) = torch.autograd.grad(adversarial, last, retain_graph=True)
@@ -200,10 +200,10 @@ class Plain:
         self.optimizer.zero_grad()
         (rec + weight * adversarial + quantizer_loss).backward()
         self.optimizer.step()
-        real, fake = (self.critic.layers(augment(x, rng)) for x in (self.images, output.detach()))
-        self.critic_optimizer.zero_grad()
+        real, fake = (self.discriminator.layers(augment(x, rng)) for x in (self.images, output.detach()))
+        self.discriminator_optimizer.zero_grad()
         discriminator_loss(real, fake, "hinge").backward()
-        self.critic_optimizer.step()
+        self.discriminator_optimizer.step()
 
 
 def run(layers: nn.Sequential, x: Tensor) -> Tensor:

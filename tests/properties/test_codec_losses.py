@@ -24,7 +24,7 @@ def test_lambda_is_clamped_and_survives_a_vanishing_gradient():
 
 
 @pytest.mark.parametrize("kind", ["hinge", "logistic"])
-def test_a_better_critic_has_a_smaller_loss_and_a_better_forger_too(kind):
+def test_a_better_discriminator_has_a_smaller_loss_and_a_better_forger_too(kind):
     good, bad = torch.full((2, 1, 3, 3), 0.5), torch.full((2, 1, 3, 3), -0.5)
     assert discriminator_loss(good, bad, kind) < discriminator_loss(bad, good, kind)
     assert generator_loss(good, kind) < generator_loss(bad, kind)

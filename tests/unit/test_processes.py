@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 import torch
 
+from unmask.errors import ConfigError
 from unmask.processes import Processes
 
 SCRIPT = """
 import json, pathlib, sys, torch
+from unmask.errors import ConfigError
 from unmask.processes import Processes
 
 here, out = Processes("cpu"), pathlib.Path(sys.argv[1])
@@ -64,3 +66,12 @@ def test_a_process_alone_needs_nobody():
     assert alone.any(True)
     assert not alone.any(False)
     assert alone.sum(torch.ones(2)).tolist() == [1, 1]
+
+
+def test_each_process_of_a_machine_has_a_gpu_of_its_own(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    assert Processes("auto").device == torch.device("cuda:1")
+    monkeypatch.setenv("LOCAL_RANK", "2")
+    with pytest.raises(ConfigError, match="no device cuda:2"):
+        Processes("cuda")
