@@ -31,6 +31,6 @@ train prior "$out/prior" "${prior[@]}" --loop.steps 3000 --optim.cooldown 1400 -
     --diffusion.validation-draws 64 --loop.validate-every 3000
 unmask export "$out/prior/best" --to half --out "$out/model"
 
-unmask sample "$out/model" --count 64 --steps 64 --remask 1 --temperature 0.9 --out "$out/samples" --grid "$out/samples.png"
+unmask sample "$out/model" --count 64 --steps 64 --schedule optimal --remask 1 --temperature 0.9 --out "$out/samples" --grid "$out/samples.png"
 unmask neighbours "$out/model" emoji-3d --pictures "$out/samples" --out "$out/neighbours.png"
 "$(dirname "$0")/results.sh" "$out/model" emoji-3d

@@ -34,13 +34,13 @@ mkdir -p "$out"
     run evaluate "$model" "$data" --what held-out --out "$out/held-out"
     printf '\n## Samples by temperature\n'
     run evaluate "$model" "$data" --count "$count" --metrics fid,kid,prdc,diversity \
-        --steps 12 --schedule optimal --temperature 0.7,0.9,1.1 --out "$out/temperature"
+        --settings paper --steps 12 --schedule optimal --temperature 0.7,0.9,1.1 --out "$out/temperature"
     printf '\n## Samples with and without remasking\n'
     run evaluate "$model" "$data" --count 400 --metrics fid,kid,prdc,diversity \
-        --steps 64 --schedule optimal --temperature 0.8,0.9,1 --remask 0,1 --out "$out/remasking"
+        --settings paper --steps 64 --schedule optimal --temperature 0.8,0.9,1 --remask 0,1 --out "$out/remasking"
     printf '\n## Samples by steps\n'
     run evaluate "$model" "$data" --count 200 --metrics fid,kid,prdc \
-        --steps 8,12,24 --schedule optimal --temperature 0.9 --out "$out/steps"
+        --settings paper --steps 8,12,24 --schedule optimal --temperature 0.9 --out "$out/steps"
 } > "$out/results.md"
 mv "$out/results.md" "$page"
 echo "$page"

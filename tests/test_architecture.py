@@ -17,7 +17,8 @@ RANKS = [
     {"models"},
     {"editing", "importers", "training"},
     {"pipeline"},
-    {"demo", "samples", "studio"},
+    {"samples"},
+    {"demo", "evaluations", "studio"},
     {"cli"},
 ]
 RANK_OF = {name: rank for rank, names in enumerate(RANKS) for name in names}

@@ -1,6 +1,8 @@
 """Pages stay true where a machine can tell: links lead somewhere, pictures are shown, defaults are real."""
 
 import re
+import subprocess
+import sys
 from inspect import signature
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 import yaml
 
 import unmask
+from unmask.diffusion.settings import SETTINGS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("recipes/*.md")]
@@ -61,9 +64,14 @@ def arguments(function):
     [
         (unmask.load, "`unmask.load", 1, ()),
         (unmask.Pipeline.sample, "New pictures", 1, ("self",)),
-        (unmask.Pipeline.canvas, "Larger pictures", 1, ("self", "size")),
-        (unmask.Pipeline.inpaint, "Larger pictures", 2, ("self", "image", "mask")),
-        (unmask.Pipeline.extend, "Larger pictures", 2, ("self", "image", "left", "top", "right", "bottom")),
+        (unmask.Pipeline.canvas, "Larger pictures", 1, ("self", "size", "changes")),
+        (unmask.Pipeline.inpaint, "Larger pictures", 2, ("self", "image", "mask", "changes")),
+        (
+            unmask.Pipeline.extend,
+            "Larger pictures",
+            2,
+            ("self", "image", "left", "top", "right", "bottom", "changes"),
+        ),
     ],
 )
 def test_arguments_and_defaults_are_those_of_the_code(function, heading, column, elsewhere):
@@ -72,6 +80,44 @@ def test_arguments_and_defaults_are_those_of_the_code(function, heading, column,
     if heading == "Larger pictures":
         page = {name: default for name, default in page.items() if default}
     assert page == code
+
+
+def test_the_page_on_python_has_every_setting_with_its_default_and_choices():
+    page = {name: (default, uses, meaning) for name, default, uses, meaning in table("Settings")}
+    assert list(page) == list(SETTINGS)
+    for setting in SETTINGS.values():
+        default, uses, meaning = page[setting.name]
+        assert default == repr(setting.default).replace("'", '"')
+        assert uses == ("all" if len(setting.uses) == 3 else ", ".join(setting.uses))
+        assert all(f'"{choice}"' in meaning for choice in setting.choices or ())
+
+
+def test_the_page_on_sampling_speaks_of_every_choice():
+    text = (ROOT / "docs/sampling.md").read_text()
+    for setting in SETTINGS.values():
+        for choice in setting.choices or ():
+            assert re.search(rf"^\| `{choice}` \|", text, re.M), choice
+
+
+CODE = [block for page in PAGES for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.S)]
+
+
+def test_examples_take_what_they_need_from_the_public_face_alone():
+    """And the page on Python speaks of all of that face."""
+    assert len(CODE) > 5
+    used = {name for block in CODE for name in re.findall(r"\bunmask\.(\w+)", block)}
+    assert used <= set(unmask.__all__)
+    assert not [block for block in CODE if re.search(r"^(from|import) unmask\.", block, re.M)]
+    text = (ROOT / "docs/python.md").read_text()
+    assert [name for name in unmask.__all__ if not re.search(rf"`(unmask\.)?{name}\b", text)] == []
+
+
+def test_the_public_face_is_there_and_does_not_wait_for_torch():
+    assert unmask.__all__ == sorted(unmask.__all__)
+    for name in unmask.__all__:
+        assert getattr(unmask, name) is not None
+    code = "import sys, unmask; unmask.Settings, unmask.UnmaskError; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_page_on_python_speaks_of_every_public_method():

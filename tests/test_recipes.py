@@ -13,10 +13,10 @@ from typing import get_args
 import pytest
 import tyro
 
-from unmask.cli.evaluate import _sweep
 from unmask.cli.main import COMMANDS, run_command
 from unmask.cli.weights import Name
 from unmask.config import to_json
+from unmask.diffusion.settings import combinations
 from unmask.evaluation.results import samples_folder
 from unmask.presets import codec_preset, prior_preset
 from unmask.prior.config import PriorConfig
@@ -205,12 +205,17 @@ def test_one_gpu_runs_the_paper_as_the_preset_has_it(name, typed, parse):
         assert settings == preset
 
 
+def swept(arguments):
+    """The settings of a command with a model that recommends none."""
+    return combinations("sample", {}, arguments.sampling.settings, arguments.sampling.changes)
+
+
 def test_the_paper_s_samples_are_drawn_where_its_sweep_looks_for_them(typed, parse):
     lines = [unmask_words(line) for line in typed("paper.sh", "churches", "photos", GPUS="8")]
     (sweep,) = (parse(line) for line in lines if line[0] == "evaluate" and "--steps" in line)
     drawn = [parse(line) for line in lines if line[0] == "sample"]
-    assert {one.out: one.sampling for one in drawn} == {
-        samples_folder(sweep.out, config): config for config in _sweep(sweep)
+    assert {one.out: swept(one)[0] for one in drawn} == {
+        samples_folder(sweep.out, settings): settings for settings in swept(sweep)
     }
     assert {(one.count, one.seed, one.batch) for one in drawn} == {(sweep.count, sweep.seed, sweep.batch)}
 
@@ -219,7 +224,7 @@ def test_the_page_on_evaluation_draws_samples_where_its_sweep_looks_for_them(par
     text = (ROOT / "docs/evaluation.md").read_text()
     (drawn,) = (parse(words) for words in shown_commands(text) if words[0] == "sample")
     (sweep,) = (parse(words) for words in shown_commands(text) if words[0] == "evaluate" and "50000" in words)
-    assert [drawn.out] == [samples_folder(sweep.out, config) for config in _sweep(sweep)]
+    assert [drawn.out] == [samples_folder(sweep.out, settings) for settings in swept(sweep)]
     assert (drawn.count, drawn.seed, drawn.batch) == (sweep.count, sweep.seed, sweep.batch)
 
 

@@ -1,18 +1,64 @@
 """Unmask: a VQ image codec and an absorbing-diffusion prior, trained on your own pictures."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unmask.pipeline import Pipeline, load
+    from unmask.diffusion.settings import Settings
+    from unmask.errors import (
+        BundleError,
+        ConfigError,
+        DataError,
+        RunError,
+        TrainingError,
+        UnmaskError,
+        WeightsError,
+    )
+    from unmask.evaluation.neighbours import nearest_pictures
+    from unmask.evaluation.pixel_likelihood import bits_per_dimension, scale_head
+    from unmask.evaluations import evaluate
+    from unmask.pipeline import Pipeline, Scores, load
+    from unmask.samples import SampleFolder
+    from unmask.training.train import train_codec, train_prior
 
 __version__ = "0.1.0"
-__all__ = ["Pipeline", "__version__", "load"]
+__all__ = [
+    "BundleError",
+    "ConfigError",
+    "DataError",
+    "Pipeline",
+    "RunError",
+    "SampleFolder",
+    "Scores",
+    "Settings",
+    "TrainingError",
+    "UnmaskError",
+    "WeightsError",
+    "__version__",
+    "bits_per_dimension",
+    "evaluate",
+    "load",
+    "nearest_pictures",
+    "scale_head",
+    "train_codec",
+    "train_prior",
+]
+
+_PLACES = {
+    "pipeline": ("Pipeline", "Scores", "load"),
+    "diffusion.settings": ("Settings",),
+    "samples": ("SampleFolder",),
+    "evaluations": ("evaluate",),
+    "evaluation.neighbours": ("nearest_pictures",),
+    "evaluation.pixel_likelihood": ("bits_per_dimension", "scale_head"),
+    "training.train": ("train_codec", "train_prior"),
+    "errors": tuple(name for name in __all__ if name.endswith("Error")),
+}
 
 
 def __getattr__(name: str) -> Any:
     """The public face, imported when it is first asked for: ``import unmask`` does not wait for torch."""
-    if name in ("Pipeline", "load"):
-        from unmask import pipeline
-
-        return getattr(pipeline, name)
+    for place, names in _PLACES.items():
+        if name in names:
+            return getattr(import_module(f"unmask.{place}"), name)
     raise AttributeError(f"module 'unmask' has no attribute {name!r}")

@@ -18,11 +18,12 @@
 2
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,7 @@ from unmask.onnx.config import Backend
 from unmask.onnx.denoiser import make_denoiser
 from unmask.prior.transformer import Transformer
 from unmask.storage.bundles import Bundle
+from unmask.storage.files import cache_folder
 
 BATCH = 16  # pictures in memory at once
 
@@ -221,10 +223,12 @@ class Pipeline:
         draws: int = 16,
         steps: int | None = None,
         seed: int = 0,
+        report: Callable[[int], None] = lambda done: None,
     ) -> Scores:
         """Bits per code of the pictures; more ``draws`` steady the estimate of an absorbing prior's bound.
 
         The bound is that of a chain of ``steps`` steps, without a number that of the limit of ever more.
+        ``report`` is told how many pictures are done.
         """
         if draws < 1 or (steps is not None and steps < 1):
             raise ConfigError(f"draws {draws} and steps {steps} score nothing; 1 of each is the least")
@@ -233,6 +237,7 @@ class Pipeline:
             codes = rearrange(self.codec.encode(images), "B h w -> B (h w)")
             scores.append(score_codes(self.prior, codes, first, num_draws=draws, num_steps=steps, seed=seed))
             first += len(images)
+            report(first)
         if not scores:
             raise DataError("there are no pictures to score")
         score = join(scores)
@@ -242,14 +247,22 @@ class Pipeline:
     def open(self, data: str, split: Part | None = None, *, keep: bool = True) -> PixelSet:
         """A data set as the model sees it: all of it, or one part of the split that it was trained with.
 
-        What is decoded is kept on disk as in the training, unless it is not to be. Of a whole set no picture
-        of the model's own size is too small, whatever the training left out.
+        What is decoded is kept on disk as in the training, or else for as long as the set is used. Of a whole
+        set no picture of the model's own size is too small, whatever the training left out.
         """
-        source, images = open_source(data), self.images if keep else replace(self.images, cache="off")
+        source, images = open_source(data), self.images
         if split is None:
-            whole = replace(images, validation=0, min_side=min(images.min_side, self.image_size))
-            return open_pixels(source, whole).whole()
-        return open_pixels(source, images).split(split)
+            images = replace(images, validation=0, min_side=min(images.min_side, self.image_size))
+        if keep:
+            pixels = open_pixels(source, images)
+        else:
+            place = cache_folder()
+            place.mkdir(parents=True, exist_ok=True)
+            with TemporaryDirectory(
+                dir=place
+            ) as folder:  # a file that is mapped is there until nobody reads it
+                pixels = open_pixels(source, replace(images, cache="prepared"), Path(folder))
+        return pixels.split(split) if split else pixels.whole()
 
     def settings(self, use: Use, base: Settings | str | None = None, **changes: Any) -> Settings:
         """The settings of a call: ``changes`` over those given, named or recommended."""

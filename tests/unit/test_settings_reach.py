@@ -11,8 +11,7 @@ import tyro
 
 from tests.untrained import untrained
 from unmask.cli.evaluate import Arguments as Evaluate
-from unmask.cli.evaluate import _sweep
-from unmask.diffusion.settings import SETTINGS, Settings
+from unmask.diffusion.settings import SETTINGS, Settings, combinations
 from unmask.evaluation.estimate import Estimate
 from unmask.evaluation.protocol import Protocol
 from unmask.evaluation.results import Results, in_words
@@ -113,7 +112,7 @@ def test_it_can_be_swept_in_an_evaluation(name, model, tmp_path):
     default = "all" if SETTINGS[name].default is None else SETTINGS[name].default
     flag, value = typed(name)
     arguments = tyro.cli(Evaluate, args=["model", "data", flag, f"{default},{value}"])
-    plain, changed = _sweep(model, arguments.sampling)
+    plain, changed = combinations("sample", {}, arguments.sampling.settings, arguments.sampling.changes)
     assert (plain, changed) == (Settings(), Settings(**{name: another(name)}))
     assert in_words(plain) != in_words(changed)
     results = Results(tmp_path, "model", PROTOCOL, {})

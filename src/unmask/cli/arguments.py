@@ -16,19 +16,19 @@ _ELSEWHERE = "the built-in 'emoji', or user/name on the hub"
 Model = Annotated[
     str,
     Positional,
-    arg(metavar="MODEL", help=f"A model with a prior: a folder such as runs/prior/best, {_ELSEWHERE}."),
+    arg(metavar="MODEL", help=f"A model with a prior: a folder such as runs/prior, {_ELSEWHERE}."),
 ]
 AnyModel = Annotated[
     str,
     Positional,
-    arg(metavar="MODEL", help=f"A model: a folder such as runs/prior/best or runs/codec/best, {_ELSEWHERE}."),
+    arg(metavar="MODEL", help=f"A model: a folder such as runs/prior or runs/codec, {_ELSEWHERE}."),
 ]
 Codec = Annotated[
     str,
     Positional,
     arg(
         metavar="CODEC",
-        help=f"A model with the codec to use: a folder such as runs/codec/best, {_ELSEWHERE}.",
+        help=f"A model with the codec to use: a folder such as runs/codec, {_ELSEWHERE}.",
     ),
 ]
 Data = Annotated[str, Positional, arg(metavar="DATA", help=f"Pictures: {_SETS}.")]

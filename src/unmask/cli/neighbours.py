@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 HELP = """Find the training pictures nearest to samples, and test whether samples are copies of them.
 
-  unmask neighbours runs/prior/best emoji                         16 new samples, 8 neighbours of each
-  unmask neighbours runs/prior/best photos/ --pictures samples/   of pictures that are there already
-  unmask neighbours runs/prior/best photos/ --by inception --samples 64
+  unmask neighbours runs/prior emoji                         16 new samples, 8 neighbours of each
+  unmask neighbours runs/prior photos/ --pictures samples/   of pictures that are there already
+  unmask neighbours runs/prior photos/ --by inception --samples 64
 
 The test compares how near samples and pictures of the validation split are to the training pictures."""
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from unmask.data.pixels import PixelSet
     from unmask.evaluation.pixel_likelihood import ScaleHead
     from unmask.pipeline import Pipeline
-    from unmask.progress import Report
 
 HELP = """Score pictures: the bits that the model needs for each code, on average, and for each pixel.
 
@@ -83,8 +82,13 @@ def main(argv: list[str]) -> None:
     pixels = model.open(arguments.data, None if arguments.split == "all" else arguments.split)
     head = _fitted(model, arguments) if arguments.pixels else None
     with bar("scoring codes") as report:
-        pictures = _pictures(pixels, report)
-        scores = model.score(pictures, draws=arguments.draws, steps=arguments.steps, seed=arguments.seed)
+        scores = model.score(
+            pixels,
+            draws=arguments.draws,
+            steps=arguments.steps,
+            seed=arguments.seed,
+            report=lambda done: report(done, len(pixels)),
+        )
     columns = {"bits_per_code": scores.bits}
     exact = "exactly" if model.prior.causal else "at most"
     print(f"{exact} {scores.mean:.4f} ± {scores.standard_error:.4f} bits per code, {len(pixels)} pictures")
@@ -97,12 +101,6 @@ def main(argv: list[str]) -> None:
         sheet = _map(model, head, pixels, arguments)
         write_pictures([sheet], arguments.map)
         print(f"pictures, their reconstructions, and where the bits are: {arguments.map}")
-
-
-def _pictures(pixels: "PixelSet", report: "Report") -> Iterator[Image.Image]:
-    for done in range(len(pixels)):
-        report(done, len(pixels))
-        yield Image.fromarray(pixels.read([done])[0])
 
 
 def _fitted(model: "Pipeline", arguments: Arguments) -> "ScaleHead":

@@ -7,6 +7,7 @@ import math
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import product
 from typing import Any, Literal
 
 from unmask.config import fit, merge
@@ -226,3 +227,14 @@ def choose(
             raise ConfigError(f"the model has no settings {name!r}", hint=f"it has {', '.join(sets)}")
         base = merge(Settings(), sets[name].get(use, {}))
     return merge(base, changes)
+
+
+def combinations(
+    use: Use,
+    sampling: Mapping[str, Mapping[str, Any]],
+    base: Settings | str | None,
+    sweep: Mapping[str, Any],
+) -> list[Settings]:
+    """The settings of a sweep, chosen as above: of a list each value, with every value of the others."""
+    lists = [values if isinstance(values, list) else [values] for values in sweep.values()]
+    return [choose(use, sampling, base, dict(zip(sweep, one, strict=True))) for one in product(*lists)]

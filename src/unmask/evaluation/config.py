@@ -12,5 +12,9 @@ FIGURES: Mapping[Metric, tuple[str, ...]] = {
 }
 """The figures of each metric."""
 
+What = Literal["samples", "reconstructions", "held-out"]
+"""What is compared with real images. held-out: real ones themselves, with those of the training."""
+Side = Literal["train", "validation", "all"]
+"""Which of the real images."""
 Space = Literal["lpips", "inception", "pixels"]
 """What near means. lpips: looks alike. inception: shows the like. pixels: root mean square, in [0, 1]."""

@@ -1,0 +1,109 @@
+"""How good a model is: metrics of samples over a sweep of settings, or of reconstructions."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, get_args
+
+from unmask.data.pixels import PixelSet
+from unmask.diffusion.settings import Settings, combinations
+from unmask.errors import ConfigError, DataError
+from unmask.evaluation.compare import Reference, reconstructed
+from unmask.evaluation.config import FIGURES, Metric, Side, What
+from unmask.evaluation.features import INCEPTION, inception_features
+from unmask.evaluation.protocol import Protocol
+from unmask.evaluation.results import Results, in_words, samples_folder
+from unmask.pipeline import Pipeline
+from unmask.progress import Report, silent
+from unmask.samples import SampleFolder
+
+
+@contextmanager
+def unseen(title: str) -> Iterator[Report]:
+    """A bar that nobody sees."""
+    yield silent
+
+
+def evaluate(
+    model: Pipeline,
+    data: str,
+    *,
+    what: What = "samples",
+    metrics: Sequence[Metric] = ("fid", "kid", "prdc"),
+    count: int = 1000,
+    split: Side | None = None,
+    k: int = 3,
+    replicates: int = 20,
+    settings: Settings | str | None = None,
+    seed: int = 0,
+    out: str | Path = "evaluation",
+    batch: int = 16,
+    bar: Callable[[str], AbstractContextManager[Report]] = unseen,
+    **sweep: Any,
+) -> Results:
+    """Every metric of every combination of settings, computed where it is missing in the folder ``out``.
+
+    Settings are chosen as in ``Pipeline.sample``; of a list each value is tried, with all values of others.
+    ``what`` is compared with the real images of ``data``: samples, reconstructions, or held-out ones.
+    """
+    side = split or ("validation" if what == "reconstructions" else "train")
+    _check(metrics, count, k, replicates, batch, what, side)
+    chosen = combinations("sample", model.sampling, settings, sweep) if what == "samples" else [None]
+    real = _real(model, data, side)
+    held_out = _real(model, data, "validation") if what == "held-out" else None
+    count = count if what == "samples" else len(held_out or real)
+    protocol = Protocol(
+        what="held-out pictures" if what == "held-out" else what,
+        pictures=count,
+        reference=data,
+        split=side,
+        reference_pictures=len(real),
+        size_px=model.image_size,
+        features=INCEPTION,
+    )
+    options = {"data": real.fingerprint, "seed": seed, "k": k, "replicates": replicates}
+    results = Results(Path(out), model.fingerprint, protocol, options)
+    with bar(f"looking at {data}") as report:
+        extractor = inception_features(model.device)
+        reference = Reference(real, model.codec, extractor, k=k, replicates=replicates, report=report)
+
+    def images(one: Settings | None) -> PixelSet:
+        if one is None:
+            return held_out or reconstructed(model.codec, model.fingerprint, real)
+        samples = SampleFolder(samples_folder(results.folder, one), model, seed, one)
+        with bar(f"sampling, {in_words(one)}") as report:
+            samples.fill(count, batch=batch, report=report)
+        return samples.pixels()
+
+    for one in chosen:
+        if missing := results.missing(metrics, one):
+            pixels = images(one)
+            for metric in missing:
+                with bar(f"measuring {metric}") as report:
+                    results.add(one, reference.measure(metric, pixels, count, report))
+    if "diversity" in metrics and not results.real:
+        results.add_real(reference.diversity(count))
+    return results
+
+
+def _check(
+    metrics: Sequence[str], count: int, k: int, replicates: int, batch: int, what: What, side: Side
+) -> None:
+    """Refuse what could not be done, before anything is computed."""
+    if unknown := [metric for metric in metrics if metric not in FIGURES]:
+        raise ConfigError(
+            f"there is no metric {unknown[0]!r}", hint=f"such as:  --metrics {','.join(FIGURES)}"
+        )
+    if what not in get_args(What):
+        raise ConfigError(f"{what!r} cannot be evaluated", hint=f"one of {', '.join(get_args(What))}")
+    if count < 2 or k < 1 or replicates < 0 or batch < 1:
+        raise ConfigError("--count must be at least 2, --k and --batch 1, --replicates 0")
+    if what == "held-out" and side != "train":
+        raise ConfigError("held-out pictures are compared with those of the training", hint="--split train")
+
+
+def _real(model: Pipeline, data: str, side: Side) -> PixelSet:
+    pixels = model.open(data, None if side == "all" else side)
+    if not len(pixels):
+        raise DataError(f"{data} has no pictures on the side {side} of its split", hint="--split all")
+    return pixels
