@@ -12,8 +12,12 @@ def button(page, name, **options):
     return page.get_by_role("button", name=name, **options).locator("visible=true")
 
 
+def field(page, label):
+    return page.get_by_label(label, exact=True).locator("visible=true")
+
+
 def set_range(page, label, value):
-    page.get_by_label(label, exact=True).locator("visible=true").fill(str(value))
+    field(page, label).fill(str(value))
 
 
 def open_emoji(page, view, name):

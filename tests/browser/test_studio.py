@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from tests.browser.actions import button, open_emoji, paint, redraw, set_range, take_sample
+from tests.browser.actions import button, field, open_emoji, paint, redraw, set_range, take_sample
 
 SEAM = 2  # pixels, half a code
 SLOW = {"count": 16, "steps": 256}
@@ -65,8 +65,8 @@ class TestCreate:
         viewer.get_by_role("button", name="As code").click()
         recipe = page.locator("#recipe")
         expect(recipe).to_contain_text(f"--seed {seed}")
-        expect(recipe).to_contain_text("model.sample(3, steps=8")
-        expect(recipe).to_contain_text("--remask 1")
+        expect(recipe).to_contain_text("steps=8)")
+        expect(recipe).not_to_contain_text("temperature")  # what is the model's own needs no words
         assert recipe.evaluate("dialog => dialog.scrollWidth === dialog.clientWidth")
         shot(page, "code")
         page.keyboard.press("Escape")
@@ -91,11 +91,15 @@ class TestCreate:
     def test_the_entropy_order_sets_its_own_pace(self, tab):
         page = tab()
         set_range(page, "Pictures", 1)
-        page.get_by_label("Order").select_option("entropy")
+        steps = field(page, "Steps").input_value()
+        field(page, "Order").select_option("entropy")
         for label in ("Steps", "Remasking", "Schedule"):
-            expect(page.get_by_label(label).locator("visible=true")).to_be_disabled()
+            expect(field(page, label)).to_be_disabled()
         button(page, "Create pictures").click()
         expect(page.locator(".batch .tile:enabled")).to_have_count(1)
+        field(page, "Order").select_option("random")
+        expect(field(page, "Steps")).to_be_enabled()
+        expect(field(page, "Steps")).to_have_value(steps)
 
     def test_a_job_is_stopped(self, tab):
         page = tab()

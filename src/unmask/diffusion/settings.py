@@ -48,6 +48,8 @@ class Settings:
         "Steps",
         "Steps of the chain: at most so many network passes. all: as many as there are codes to draw.",
         minimum=1,
+        unless=("order", "entropy"),
+        diffusion=True,
     )
     temperature: float | tuple[float, float] = setting(
         1.0,
@@ -57,8 +59,15 @@ class Settings:
         step=0.05,
         usual=1.5,
     )
-    schedule: str = setting("even", "Schedule", "How many codes a step reveals.", choices=SCHEDULES)
-    order: str = setting("random", "Order", "Which codes come first.", choices=ORDERS)
+    schedule: str = setting(
+        "even",
+        "Schedule",
+        "How many codes a step reveals.",
+        choices=SCHEDULES,
+        unless=("order", "entropy"),
+        diffusion=True,
+    )
+    order: str = setting("random", "Order", "Which codes come first.", choices=ORDERS, diffusion=True)
     remask: float = setting(
         0.0,
         "Remasking",
@@ -66,6 +75,8 @@ class Settings:
         minimum=0,
         maximum=1,
         step=0.05,
+        unless=("order", "entropy"),
+        diffusion=True,
     )
     remask_cap: float = setting(
         1.0,
@@ -75,6 +86,7 @@ class Settings:
         maximum=1,
         step=0.01,
         advanced=True,
+        diffusion=True,
     )
     top_k: int | None = setting(
         None, "Top k", "Draw from the k likeliest codes only.", minimum=1, usual=64, advanced=True
@@ -96,6 +108,7 @@ class Settings:
         step=0.5,
         usual=10,
         advanced=True,
+        diffusion=True,
     )
     gamma: float = setting(
         8.0,
@@ -105,6 +118,7 @@ class Settings:
         step=0.5,
         usual=32,
         advanced=True,
+        diffusion=True,
     )
     stride: int = setting(
         1,
@@ -128,15 +142,21 @@ class Settings:
         for each in SETTINGS.values():
             value = each.checked(getattr(self, each.name))
             object.__setattr__(self, each.name, value)
-        if self.order == "entropy" and (self.steps or self.schedule != "even" or self.remask):
+        unfit = [SETTINGS[name].unless for name in self.changed]
+        if any(each and getattr(self, each[0]) == each[1] for each in unfit):
             raise ConfigError(
                 "the entropy order sets its own pace: it takes no steps, schedule or remasking",
                 hint="instead of the model's own settings:  --settings paper --order entropy",
             )
 
+    @property
+    def changed(self) -> list[str]:
+        """The names of settings that do not have their defaults."""
+        return [name for name, each in SETTINGS.items() if getattr(self, name) != each.default]
+
     def check_autoregressive(self) -> None:
         """Refuse what has no meaning for a prior that draws code after code."""
-        if (self.schedule, self.order) != ("even", "random") or self.steps or self.remask:
+        if any(SETTINGS[name].diffusion for name in self.changed):
             raise ConfigError(
                 "an autoregressive prior draws code after code; it takes no steps, schedule, order, remasking"
             )
@@ -171,6 +191,10 @@ class Setting:
     """Where a slider ends, if not at the maximum."""
     advanced: bool = False
     """Not among the first that a form shows."""
+    unless: tuple[str, str] | None = None
+    """Another setting and a value of it that leaves no choice here but the default."""
+    diffusion: bool = False
+    """Without meaning for an autoregressive prior."""
     uses: tuple[Use, ...] = ("sample", "canvas", "edit")
 
     @property

@@ -112,10 +112,6 @@ class Studio:
                 name: {use: self.model.settings(use, name).of(use) for use in get_args(Use)}
                 for name in {RECOMMENDED: None, **self.model.sampling, PAPER: None}
             },
-            schedules=[
-                name for each in self.settings() if each.name == "schedule" for name in each.choices or ()
-            ],
-            orders=list(SETTINGS["order"].choices or ()),
             limits={
                 name[4:].lower(): value for name, value in vars(limits).items() if name.startswith("MAX_")
             },
@@ -124,12 +120,15 @@ class Studio:
 
     def settings(self) -> list[Setting]:
         """What may be said of how this model draws: without a curve there is no optimal schedule."""
-        every = dict(SETTINGS)
+        prior, schedules = self.model.prior, dict(SETTINGS["schedule"].choices or {})
         if not self.model.curve:
-            schedules = dict(every["schedule"].choices or {})
             del schedules["optimal"]
-            every["schedule"] = replace(every["schedule"], choices=schedules)
-        return list(every.values())
+        own: dict[str, dict[str, Any]] = {
+            "steps": {"usual": min(prior.num_positions, limits.MAX_STEPS)},
+            "schedule": {"choices": schedules},
+        }
+        every = [replace(each, **own.get(each.name, {})) for each in SETTINGS.values()]
+        return [each for each in every if not (prior.causal and each.diffusion)]
 
     async def follow(self, job: Job) -> AsyncIterator[str]:
         """A job's states and previews as server-sent events, the latest only, until it is finished."""

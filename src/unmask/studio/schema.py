@@ -173,8 +173,6 @@ class ModelView(BaseModel):
     sampling: dict[str, dict[Use, dict[str, Any]]] = Field(
         description="Settings by name and use; `recommended` is what a form begins with."
     )
-    schedules: list[str]
-    orders: list[str]
     limits: dict[str, int]
     about: dict[str, Any] = Field(description="Data, licence and figures of the training, where known.")
 

@@ -49,7 +49,7 @@ def test_values_have_one_form_however_they_were_given():
 
 
 @pytest.mark.parametrize(
-    "settings", [{"steps": 8}, {"schedule": "cosine"}, {"order": "halton"}, {"remask": 0.1}]
+    "settings", [{"steps": 8}, {"schedule": "cosine"}, {"order": "halton"}, {"remask": 0.1}, {"gamma": 1}]
 )
 def test_an_autoregressive_prior_refuses_what_it_cannot_do(settings):
     with pytest.raises(ConfigError, match="code after code"):

@@ -292,16 +292,35 @@ class TestTheRest:
         model = client.get("/api/v1/model").json()
         assert (model["name"], model["kind"]) == (str(folder), "absorbing")
         assert (model["image_size"], model["factor"], model["grid"]) == (16, 4, [4, 4])
-        assert "optimal" not in model["schedules"]  # it has no curve
+        described = {setting["name"]: setting for setting in model["settings"]}
+        assert "optimal" not in described["schedule"]["choices"]  # it has no curve
+        assert described["steps"]["usual"] == 16
         assert model["limits"]["upload_bytes"] == MAX_UPLOAD_BYTES
+
+    def test_a_form_can_be_made_of_what_it_says_of_its_settings(self, client):
+        """A slider wants two ends, a menu its choices; what depends on another setting names a value of it."""
+        model = client.get("/api/v1/model").json()
+        described = {setting["name"]: setting for setting in model["settings"]}
+        assert list(model["sampling"]) == ["recommended", "paper"]
+        for setting in described.values():
+            if setting["kind"] == "choice":
+                assert setting["default"] in setting["choices"]
+            else:
+                assert setting["minimum"] < (setting["maximum"] or setting["usual"])
+            if setting["unless"]:
+                other, value = setting["unless"]
+                assert value in described[other]["choices"]
 
     def test_what_it_learnt_from_is_named_but_not_where_that_is_kept(self, autoregressive, monkeypatch):
         monkeypatch.setitem(autoregressive.about, "prior_data", "/home/ann/owls")
-        monkeypatch.setitem(autoregressive.about, "curve", {})  # as before the first validation
         with TestClient(create_app(autoregressive, "autoregressive"), base_url="http://localhost") as client:
             model = client.get("/api/v1/model").json()
         assert model["about"]["prior_data"] == "owls"
-        assert "optimal" not in model["schedules"]
+        assert {setting["name"] for setting in model["settings"] if "sample" in setting["uses"]} == {
+            "temperature",
+            "top_k",
+            "top_p",
+        }
 
     def test_an_autoregressive_model_samples_but_does_not_edit(self, autoregressive, upload):
         with TestClient(create_app(autoregressive, "autoregressive"), base_url="http://localhost") as client:

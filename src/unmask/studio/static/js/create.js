@@ -2,20 +2,12 @@
 
 import { find } from "./api.js";
 import { button, el, invitation, select } from "./dom.js";
-import { CORRECTED, Fields, TEMPERATURE } from "./fields.js";
+import { Form } from "./form.js";
 import { showRecipe } from "./recipe.js";
 import { Runner } from "./runner.js";
 import { recall, remember } from "./store.js";
 import { view } from "./viewer.js";
 
-const SCHEDULES = { even: "Even", cosine: "Cosine", arccos: "Arccos", optimal: "Optimal" };
-const ORDERS = {
-  random: "Random",
-  halton: "Spread out",
-  raster: "Row by row",
-  confidence: "Surest first",
-  entropy: "By entropy",
-};
 const KEPT = 6; // batches that stay on the page
 
 export class Create {
@@ -26,7 +18,10 @@ export class Create {
     this.root = select("#create");
     this.stage = select(".stage", this.root);
     this.batches = [];
-    this.makeFields();
+    this.form = new Form(select(".fields", this.root), model);
+    this.form.range("count", "Pictures", { min: 1, max: model.limits.count, value: 8 });
+    this.form.settings("sample");
+    this.form.seed();
     this.runner = new Runner(select(".run", this.root), {
       key: "create.job",
       label: "Create pictures",
@@ -39,54 +34,8 @@ export class Create {
     this.restore();
   }
 
-  makeFields() {
-    const { model } = this;
-    const fields = (this.fields = new Fields(select(".fields", this.root)));
-    const codes = model.grid[0] * model.grid[1];
-    fields.range("count", "Pictures", { min: 1, max: model.limits.count, value: 8 });
-    if (model.kind === "absorbing") {
-      fields.range("steps", "Steps", {
-        min: 1,
-        max: Math.min(codes, model.limits.steps),
-        value: Math.min(64, codes),
-        hint: "More is slower, and usually better.",
-      });
-    }
-    const absorbing = model.kind === "absorbing";
-    fields.temperature(
-      "Lower is safer, higher more varied.",
-      absorbing ? CORRECTED.temperature : TEMPERATURE,
-    );
-    if (absorbing) {
-      fields.remasking();
-      const place = fields.pair();
-      fields.choice(
-        "schedule",
-        "Schedule",
-        model.schedules.map((name) => [name, SCHEDULES[name]]),
-        { value: "cosine", place },
-      );
-      fields.choice(
-        "order",
-        "Order",
-        model.orders.map((name) => [name, ORDERS[name]]),
-        { place },
-      );
-      fields.on("order", () => this.settle());
-    }
-    fields.seed();
-  }
-
-  /** The entropy order sets its own pace. */
-  settle() {
-    const paced = this.fields.inputs.order.value !== "entropy";
-    this.fields.enable("steps", paced);
-    this.fields.enable("schedule", paced);
-    this.fields.enable("remask", paced);
-  }
-
   run() {
-    this.runner.run("sample", this.fields.values());
+    this.runner.run("sample", this.form.values());
   }
 
   begin(job) {
@@ -131,8 +80,7 @@ export class Create {
 
   reuse(settings) {
     location.hash = "/create";
-    this.fields.set(settings);
-    if (this.fields.inputs.order) this.settle();
+    this.form.set(settings);
   }
 
   empty() {
@@ -185,7 +133,12 @@ class Batch {
       el(
         "header",
         {},
-        el("h2", {}, `Seed ${job.settings.seed}`, el("span", { className: "hint" }, describe(job.settings))),
+        el(
+          "h2",
+          {},
+          `Seed ${job.settings.seed}`,
+          el("span", { className: "hint" }, owner.form.summary(job.settings)),
+        ),
         this.tools,
       ),
       el("div", { className: "grid", "--columns": columns, "--narrow": Math.min(columns, 2) }, this.tiles),
@@ -219,13 +172,4 @@ class Batch {
   open(number) {
     view(this.job, number, { places: this.owner.places, reuse: (settings) => this.owner.reuse(settings) });
   }
-}
-
-function describe({ steps, temperature, remask, schedule, order }) {
-  const plan = [
-    remask > 0 && `remasking ${remask}`,
-    schedule !== "even" && SCHEDULES[schedule].toLowerCase(),
-    order !== "random" && ORDERS[order].toLowerCase(),
-  ];
-  return [steps && `${steps} steps`, `temperature ${temperature}`, ...plan].filter(Boolean).join(" · ");
 }

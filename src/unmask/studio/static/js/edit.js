@@ -2,7 +2,8 @@
 
 import { button, el, invitation, select } from "./dom.js";
 import { Easel } from "./easel.js";
-import { Fields, segments } from "./fields.js";
+import { segments } from "./fields.js";
+import { Form } from "./form.js";
 import { address, blank, fetchPicture, sources } from "./pictures.js";
 import { Runner } from "./runner.js";
 import { MASK, Selection } from "./selection.js";
@@ -21,11 +22,10 @@ export class Edit {
     this.future = [];
     this.picture = null;
     sources(this.root, model, (canvas) => this.take(canvas));
-    this.fields = new Fields(select(".fields", this.root));
-    this.fields.range("count", "Versions", { min: 1, max: 8, value: 4 });
-    this.fields.range("steps", "Steps", { min: 1, max: Math.min(256, model.limits.steps), value: 64 });
-    this.fields.temperature();
-    this.fields.seed();
+    this.form = new Form(select(".fields", this.root), model);
+    this.form.range("count", "Versions", { min: 1, max: 8, value: 4 });
+    this.form.settings("edit");
+    this.form.seed();
     this.runner = new Runner(select(".run", this.root), {
       key: "edit.job",
       label: "Redraw selection",
@@ -172,7 +172,7 @@ export class Edit {
     if (this.runner.running) return;
     const [image, mask] = [this.request.image, this.request.mask].map((data) => data.split(",")[1]);
     remember("edit.request", this.request);
-    this.runner.run("inpaint", { ...this.fields.values(), image, mask });
+    this.runner.run("inpaint", { ...this.form.values(), image, mask });
   }
 
   begin(job) {

@@ -1,7 +1,7 @@
 // Extend: what could lie beyond the edges of a picture, or on a canvas with nothing on it.
 
 import { button, el, invitation, select } from "./dom.js";
-import { Fields } from "./fields.js";
+import { Form } from "./form.js";
 import { Frame } from "./frame.js";
 import { address, blank, fetchPicture, sources } from "./pictures.js";
 import { Runner } from "./runner.js";
@@ -51,36 +51,20 @@ export class Extend {
 
   makeFields() {
     const { model } = this;
-    const fields = (this.fields = new Fields(select(".fields", this.root)));
-    const place = fields.place.appendChild(
+    const form = (this.form = new Form(select(".fields", this.root), model));
+    const place = form.place.appendChild(
       el("div", { className: "quad", role: "group", "aria-label": "Pixels to add" }),
     );
     SIDES.forEach((side) => {
       const label = { left: "Left", top: "Above", right: "Right", bottom: "Below" }[side];
-      fields.number(side, label, { min: 0, max: model.limits.edge_px, step: model.factor, value: 0, place });
-      fields.inputs[side].addEventListener(
-        "change",
-        () => this.frame.margins && this.frame.set({ [side]: Number(fields.inputs[side].value) }),
-      );
+      form.number(side, label, { min: 0, max: model.limits.edge_px, step: model.factor, value: 0, place });
+      const follow = () => this.frame.margins && this.frame.set({ [side]: form.controls[side].value });
+      form.root(side).addEventListener("change", follow);
     });
-    const window = Math.min(...model.grid);
-    const [balanced, fast] = [Math.max(window >> 2, 1), Math.max(window >> 1, 1)];
-    const pair = fields.pair();
-    fields.range("count", "Versions", { min: 1, max: 8, value: 2, place: pair });
-    fields.choice(
-      "stride",
-      "Care",
-      [
-        [1, "Exact"],
-        [balanced, "Balanced"],
-        [fast, "Fast"],
-      ],
-      { value: balanced, place: pair },
-    );
-    fields.range("steps", "Steps", { min: 1, max: Math.min(256, model.limits.steps), value: 64 });
-    fields.temperature();
-    fields.seed();
-    for (const side of SIDES) fields.enable(side, false);
+    form.range("count", "Versions", { min: 1, max: 8, value: 2 });
+    form.settings("edit");
+    form.seed();
+    for (const side of SIDES) form.enable(side, false);
   }
 
   makeTools() {
@@ -147,8 +131,9 @@ export class Extend {
 
   open(picture, margins) {
     this.picture = picture;
-    for (const side of SIDES) this.fields.enable(side, true);
-    this.fields.enable("count", picture !== null);
+    for (const side of SIDES) this.form.enable(side, true);
+    this.form.enable("count", picture !== null);
+    this.form.turn(picture ? "edit" : "canvas");
     this.work.replaceChildren(this.toolbar, el("div", { className: "easel" }, this.frame.root, this.readout));
     const size = this.model.image_size;
     this.frame.picture.hidden = picture === null;
@@ -157,7 +142,7 @@ export class Extend {
 
   fits(width, height) {
     const { factor, limits } = this.model;
-    const count = this.picture ? Number(this.fields.inputs.count.value) : 1;
+    const count = this.picture ? this.form.controls.count.value : 1;
     return (
       count * Math.ceil(width / factor) * Math.ceil(height / factor) <= limits.codes &&
       width * height <= limits.upload_pixels &&
@@ -166,7 +151,7 @@ export class Extend {
   }
 
   changed(margins) {
-    this.fields.set(margins);
+    this.form.set(margins);
     const [width, height] = this.frame.size;
     this.readout.textContent = `${width} × ${height} pixels`;
     this.undo.disabled = !this.past.length;
@@ -195,9 +180,8 @@ export class Extend {
     if (this.runner.running) return;
     const { picture, width, height, margins } = this.request;
     remember("extend.request", this.request);
-    const { count, left, top, right, bottom, stride, ...rest } = this.fields.values();
-    const settings = { ...rest, stride: Number(stride) };
-    if (picture) this.runner.run("extend", { ...settings, ...margins, count, image: picture.split(",")[1] });
+    const { left, top, right, bottom, ...settings } = this.form.values();
+    if (picture) this.runner.run("extend", { ...settings, ...margins, image: picture.split(",")[1] });
     else this.runner.run("canvas", { ...settings, width, height });
   }
 

@@ -1,157 +1,170 @@
-// Settings: sliders, choices, seeds.
+// Fields: sliders, menus, numbers, seeds.
 
-import { button, el } from "./dom.js";
+import { button, el, select } from "./dom.js";
 
 let count = 0;
 const fresh = () => `field-${(count += 1)}`;
 
-export const TEMPERATURE = 0.8; // small models draw better below 1,
-export const CORRECTED = { temperature: 0.9, remask: 1 }; // less so where codes are taken back and drawn again
-export const SEEDS = 2 ** 32;
+const SEEDS = 2 ** 32;
 export const newSeed = () => crypto.getRandomValues(new Uint32Array(1))[0];
+
+/** A value as people read it: null is all, two numbers are a beginning and an end. */
+export const inWords = (value) =>
+  [value]
+    .flat()
+    .map((part) => part ?? "all")
+    .join(" to ");
 
 /** A set of fields by name, in a place on the page. */
 export class Fields {
   constructor(place) {
     this.place = place;
-    this.inputs = {};
+    this.controls = {}; // what has a value, by name
   }
 
-  /** A slider. `words(value)` is what is said of it. */
-  range(name, label, { min, max, step = 1, value, hint, words = String, place = this.place }) {
+  /** A slider; of a pair, a second one can be had. */
+  range(name, label, { value, hint, place, pair = false, ...bounds }) {
     const id = fresh();
-    const input = el("input", {
-      type: "range",
-      id,
-      name,
-      min,
-      max,
-      step,
-      value,
-      "aria-describedby": hint && `${id}-hint`,
-    });
-    const output = el("output", { htmlFor: id });
-    const say = () => {
-      output.textContent = words(Number(input.value));
-      input.setAttribute("aria-valuetext", output.textContent);
-    };
-    input.addEventListener("input", say);
-    input.say = say;
-    say();
-    this.add(
-      name,
-      input,
-      place,
-      el("div", { className: "top" }, el("label", { htmlFor: id }, label), output),
-      input,
-      hint && el("span", { className: "hint", id: `${id}-hint` }, hint),
-    );
+    const first = slider({ id, name, ...bounds });
+    const control = pair ? moving(first, slider({ "aria-label": `${label} at the end`, ...bounds })) : first;
+    control.value = value;
+    const top = el("div", { className: "top" }, el("label", { htmlFor: id }, label), first.output);
+    this.add(name, control, { hint, place }, top, first.input, control.more);
   }
 
-  /** How bold draws are. */
-  temperature(hint, value = TEMPERATURE) {
-    this.range("temperature", "Temperature", {
-      min: 0,
-      max: 1.5,
-      step: 0.05,
-      value,
-      words: (value) => value.toFixed(2),
-      hint,
-    });
-  }
-
-  /** How often codes are taken back and drawn again. */
-  remasking() {
-    this.range("remask", "Remasking", {
-      min: 0,
-      max: 1,
-      step: 0.05,
-      value: CORRECTED.remask,
-      words: (value) => value.toFixed(2),
-      hint: "Takes codes back and draws them again, so that mistakes are corrected.",
-    });
-  }
-
-  /** One of several, given as [value, words]. */
-  choice(name, label, options, { value, place = this.place } = {}) {
+  /** One of several, given as [value, words]; `aside` stands beside it. */
+  choice(name, label, options, { hint, place, aside } = {}) {
     const id = fresh();
-    const input = el(
+    const menu = el(
       "select",
       { id, name },
-      options.map(([key, words]) => el("option", { value: key }, words)),
+      options.map(([value, words]) => el("option", { value }, words)),
     );
-    input.value = value ?? options[0][0];
-    this.add(name, input, place, el("label", { htmlFor: id }, label), input);
+    const row = el("div", { className: "row" }, menu, aside);
+    this.add(name, menu, { hint, place }, el("label", { htmlFor: id }, label), row);
   }
 
   /** A number in a box. */
-  number(name, label, { min, max, step = 1, value, place = this.place }) {
+  number(name, label, { place, ...bounds }) {
     const id = fresh();
-    const input = el("input", { type: "number", id, name, min, max, step, value, required: true });
-    this.add(name, input, place, el("label", { htmlFor: id }, label), input);
+    const input = box({ id, name, ...bounds });
+    this.add(name, numeric(input), { place }, el("label", { htmlFor: id }, label), input);
   }
 
   /** The seed, new for every run unless it is held. */
   seed() {
     const id = fresh();
-    const input = el("input", {
-      type: "number",
-      id,
-      name: "seed",
-      min: 0,
-      max: SEEDS - 1,
-      value: newSeed(),
-      required: true,
-    });
+    const input = box({ id, name: "seed", min: 0, max: SEEDS - 1, value: newSeed() });
     this.hold = el("input", { type: "checkbox", name: "hold" });
     input.addEventListener("input", () => (this.hold.checked = true));
     const dice = button("New seed", { symbol: "dice", bare: true, onclick: () => (input.value = newSeed()) });
     this.add(
       "seed",
-      input,
-      this.place,
+      numeric(input),
+      {},
       el("label", { htmlFor: id }, "Seed"),
-      el("div", { className: "seed" }, input, dice),
+      el("div", { className: "row" }, input, dice),
       el("label", { className: "check" }, this.hold, "Keep this seed for the next run"),
     );
   }
 
-  pair() {
-    return this.place.appendChild(el("div", { className: "pair" }));
+  add(name, control, { hint, place = this.place }, ...content) {
+    const root = el("div", { className: "field", "data-field": name }, ...content);
+    if (hint) {
+      const id = fresh();
+      select("input, select", root).setAttribute("aria-describedby", id);
+      root.append(el("span", { className: "hint", id }, hint));
+    }
+    this.controls[name] = control;
+    place.append(root);
   }
 
-  add(name, input, place, ...content) {
-    this.inputs[name] = input;
-    place.append(el("div", { className: "field", "data-field": name }, ...content));
+  root(name) {
+    return select(`[data-field="${name}"]`, this.place);
   }
 
   enable(name, on) {
-    this.inputs[name].disabled = !on;
-    this.inputs[name].closest(".field").toggleAttribute("data-off", !on);
-  }
-
-  on(name, listener) {
-    this.inputs[name].addEventListener("input", listener);
+    this.root(name).toggleAttribute("data-off", !on);
+    for (const input of this.root(name).querySelectorAll("input, select")) input.disabled = !on;
   }
 
   set(values) {
     for (const [name, value] of Object.entries(values)) {
-      const input = this.inputs[name];
-      if (!input || value === null) continue;
-      input.value = value;
-      input.say?.();
+      if (this.controls[name]) this.controls[name].value = value;
     }
     if ("seed" in values && this.hold) this.hold.checked = true;
   }
 
-  /** What is set now; a seed that is not held is drawn anew. */
+  /** What is set now, where that is enabled; a seed that is not held is drawn anew. */
   values() {
-    if (this.inputs.seed && !this.hold.checked) this.inputs.seed.value = newSeed();
-    const enabled = Object.entries(this.inputs).filter(([, input]) => !input.disabled);
-    return Object.fromEntries(
-      enabled.map(([name, input]) => [name, input.tagName === "SELECT" ? input.value : Number(input.value)]),
-    );
+    if (this.hold && !this.hold.checked) this.controls.seed.value = newSeed();
+    const enabled = Object.entries(this.controls).filter(([name]) => !this.root(name).matches("[data-off]"));
+    return Object.fromEntries(enabled.map(([name, control]) => [name, control.value]));
   }
+}
+
+const box = (properties) => el("input", { type: "number", required: true, ...properties });
+
+const numeric = (input) => ({
+  get value() {
+    return Number(input.value);
+  },
+  set value(number) {
+    input.value = number;
+  },
+});
+
+/**
+ * A slider and what it says. A value between its steps, or beyond its end, stays as it is until it is moved. If it is
+ * optional, its last place is null.
+ */
+function slider({ min, max, step = 1, optional = false, ...properties }) {
+  const input = el("input", { type: "range", min, max, step, ...properties });
+  const output = el("output", { htmlFor: input.id });
+  let [now, end] = [min, max];
+  const say = () => {
+    output.textContent = inWords(now);
+    input.setAttribute("aria-valuetext", output.textContent);
+  };
+  input.addEventListener("input", () => {
+    const number = Number(input.value);
+    now = optional && number > end ? null : number;
+    say();
+  });
+  return {
+    input,
+    output,
+    get value() {
+      return now;
+    },
+    set value(value) {
+      now = value;
+      end = Math.max(max, value ?? max);
+      input.max = optional ? end + step : end;
+      input.value = value ?? input.max;
+      say();
+    },
+  };
+}
+
+/** Two sliders: the second counts, and is shown, while its box is ticked. */
+function moving(first, last) {
+  const ticked = el("input", { type: "checkbox" });
+  const show = (on) => (ticked.checked = !(last.input.hidden = last.output.hidden = !on));
+  ticked.addEventListener("input", () => {
+    last.value = first.value;
+    show(ticked.checked);
+  });
+  return {
+    more: [el("label", { className: "check" }, ticked, "Moves to another value", last.output), last.input],
+    get value() {
+      return ticked.checked ? [first.value, last.value] : first.value;
+    },
+    set value(value) {
+      [first.value, last.value] = Array.isArray(value) ? value : [value, value];
+      show(Array.isArray(value));
+    },
+  };
 }
 
 /** Buttons of which one is pressed. */

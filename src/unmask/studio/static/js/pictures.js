@@ -2,7 +2,7 @@
 
 import { start, watch } from "./api.js";
 import { attempt, button, el, notice } from "./dom.js";
-import { CORRECTED, newSeed, TEMPERATURE } from "./fields.js";
+import { newSeed } from "./fields.js";
 
 export function blank(width, height) {
   return el("canvas", { width, height });
@@ -89,7 +89,7 @@ export function sources(view, model, take) {
   });
   draw.addEventListener("click", async () => {
     draw.disabled = true;
-    await bring(sample(model));
+    await bring(sample());
     draw.disabled = false;
   });
   place.append(
@@ -100,11 +100,8 @@ export function sources(view, model, take) {
   listenForDrops(view, receive);
 }
 
-async function sample(model) {
-  const steps = Math.min(64, model.grid[0] * model.grid[1]);
-  const plan =
-    model.kind === "absorbing" ? { steps, schedule: "cosine", ...CORRECTED } : { temperature: TEMPERATURE };
-  const job = await start("sample", { count: 1, seed: newSeed(), ...plan });
+async function sample() {
+  const job = await start("sample", { seed: newSeed() });
   const end = await watch(job.id);
   if (end.state !== "done") throw new Error(end.error);
   return fetchPicture(end.pictures[0]);
