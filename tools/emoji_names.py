@@ -39,7 +39,8 @@ FIREFOX = """
     clock5thirty 🕠, clock6oclock 🕕, clock6thirty 🕡, clock7oclock 🕖,
     clockwisedownupcircledarrows 🔃, clockwiserightwardsleftwardscirclearrows 🔁,
     clockwiserightwardsleftwardscirclearrowsone 🔂, closedmailboxlowered 📪,
-    closedmailboxraised 📫, confetti 🎊, construct 👷, contact 👤, contact2 👥, controlknob 🎛,
+    closedmailboxraised 📫, confetti 🎊, construct 👷, construction 🏗, constructionsign 🚧,
+    contact 👤, contact2 👥, controlknob 🎛,
     couple 💑, crying 😢, devilhorns 😈, diamondshapewithdotinside 💠, dissapointedrelief 😥,
     dog 🐶, dogside 🐕, doubleexclaimationmark ‼, down 👇, downpointingsmallredtrisngle 🔽,
     dragonhead 🐲, dragonside 🐉, eightspokedasterix ✳, endwithleftwardsarrow 🔚,
@@ -84,6 +85,7 @@ FIREFOX_LEFT_OUT = {
     "whitemediumstar",
     "beating-heart",
     "lightrail",
+    "window",
 }
 
 EMOJIONE = """
