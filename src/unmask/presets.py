@@ -1,6 +1,7 @@
 """Named configurations. Where the paper and the authors' code differ, a preset says which it follows."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from unmask.codec.config import CodecConfig, LossConfig, QuantizerConfig
@@ -87,7 +88,8 @@ def codec_preset(name: str) -> CodecTraining:
 
 def prior_preset(name: str) -> PriorTraining:
     """The prior settings of that name."""
-    return _named(PRIOR, name)
+    settings = _named(PRIOR, name)
+    return replace(settings, images=replace(settings.images, captions="auto"))
 
 
 def _named(presets: Mapping[str, T], name: str) -> T:

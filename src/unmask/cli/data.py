@@ -13,12 +13,14 @@ from rich.table import Table
 from unmask.cli.arguments import Data
 from unmask.cli.pictures import check_out, write_pictures
 from unmask.data.base import Source
-from unmask.data.config import ImagesConfig
+from unmask.data.captions import Captions, read_captions
+from unmask.data.config import ImagesConfig, num_clusters
 from unmask.data.pixels import nothing_usable
 from unmask.data.sources import open_source
 from unmask.data.splits import split
 from unmask.data.survey import Survey, survey
 from unmask.data.transforms import contact_sheet
+from unmask.data.vocabulary import words_of
 from unmask.errors import DataError
 from unmask.progress import bar
 
@@ -40,7 +42,7 @@ class Arguments:
     data: Data
     out: Path = Path("contact.png")
     """File of the contact sheet, a PNG."""
-    images: ImagesConfig = field(default_factory=lambda: ImagesConfig(size=SIZE_PX))
+    images: ImagesConfig = field(default_factory=lambda: ImagesConfig(size=SIZE_PX, captions="auto"))
     """As in training, but for the size; mirrored and moved pictures are not shown."""
 
     def check(self) -> None:
@@ -54,14 +56,15 @@ def main(argv: list[str]) -> None:
     arguments.check()
     with bar(f"looking at {arguments.data}") as report:
         source = open_source(arguments.data)
+        captions = read_captions(source, arguments.images.captions)
         found = survey(source, arguments.images, report)
     if not found.sizes:
         raise nothing_usable(source, found.unusable)
-    _print(source, found, arguments.images)
+    _print(source, found, captions, arguments.images)
     _write_sheet(found, arguments.out)
 
 
-def _print(source: Source, found: Survey, images: ImagesConfig) -> None:
+def _print(source: Source, found: Survey, captions: Captions, images: ImagesConfig) -> None:
     console = Console(highlight=False)
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold")
@@ -73,9 +76,15 @@ def _print(source: Source, found: Survey, images: ImagesConfig) -> None:
     table.add_row("copies", f"{found.num_copies:,}")
     for label, text in source.about.items():
         table.add_row(label, escape(text))
-    if source.others:
-        table.add_row("left aside", escape(_counts(source.others)))
+    if captions or num_clusters(images.captions):
+        table.add_row("captions", escape(_captions(captions, images)))
+    if aside := source.others - captions.files:
+        table.add_row("left aside", escape(_counts(aside)))
     console.print(table)
+    if captions.ambiguous:
+        console.print("\n[bold]captions that could be read otherwise[/]")
+        for sentence in captions.ambiguous:
+            console.print(f"  {escape(sentence)}", soft_wrap=True)
     if found.unusable:
         console.print(f"\n[bold]{len(found.unusable):,} cannot be used[/]")
         for item in found.unusable:
@@ -99,6 +108,19 @@ def _split(found: Survey, images: ImagesConfig) -> str:
     except DataError as error:
         return str(error)
     return ", ".join(f"{part} {len(rows[part]):,}" for part in rows if rows[part] or part != "pairs")
+
+
+def _captions(captions: Captions, images: ImagesConfig) -> str:
+    """How many there are, of how many words, and one of them."""
+    texts = [text for text in captions.texts if text]
+    if not texts:
+        return f"{num_clusters(images.captions)} groups of similar pictures, found in training"
+    words = [words_of(text) for text in texts]
+    known, longest = len(set().union(*words)), max(map(len, words))
+    counts = f"{len(set(texts)):,} different, of {known:,} words, at most {longest}"
+    without = len(captions.texts) - len(texts)
+    lacking = f"; {without:,} pictures have none" if without else ""
+    return f"{len(texts):,} by {captions.origin}: {counts} each{lacking}; such as: {texts[0]}"
 
 
 def _write_sheet(found: Survey, path: Path) -> None:

@@ -34,8 +34,9 @@ class Arguments:
 
 def main(argv: list[str]) -> None:
     """Encode and say what came of it."""
-    arguments = _parse(argv, ImagesConfig())
-    arguments = _parse(argv, merge(ImagesConfig(), images_of(arguments.codec)))  # only now is it known which
+    default = ImagesConfig(captions="auto")
+    arguments = _parse(argv, default)
+    arguments = _parse(argv, merge(default, images_of(arguments.codec)))  # only now is it known which
     from unmask.models import open_model
     from unmask.processes import Processes
     from unmask.training.inputs import encode_data
@@ -46,6 +47,8 @@ def main(argv: list[str]) -> None:
     num_views = stamp.shape[1]
     views = f", each in {num_views} views (mirrored, moved)" if num_views > 1 else ""
     print(f"{stamp.num_train} pictures for training{views}, {stamp.num_validation} for validation")
+    if stamp.captions:
+        print("captions are beside the codes")
     print(f"{rows}×{columns} codes each, of {stamp.codebook_size}, in {arguments.out}")
 
 

@@ -47,6 +47,12 @@ class ZipSource(Source):
     def _read(self, index: int) -> bytes:
         return self._extract(self._members[index])
 
+    def _read_beside(self, name: str) -> bytes:
+        try:
+            return self._extract(self._zip.getinfo(name))
+        except DataError as error:
+            raise DataError(f"{printable(name)} {error}") from error
+
     def _extract(self, member: zipfile.ZipInfo) -> bytes:
         try:
             with self._lock:
@@ -124,10 +130,11 @@ class TarSource(Source):
         """Name, place and length of each picture in the archive."""
         try:
             with tarfile.open(fileobj=self._file, mode="r:") as tar:
-                plain = (member for member in tar if member.isreg() and not member.issparse())
-                return sorted((m.name, m.offset_data, m.size) for m in plain if self._wanted(m.name))
+                plain = [m for m in tar if m.isreg() and not m.issparse()]
         except (tarfile.TarError, OSError) as error:
             raise DataError(f"{self._path} cannot be read as a tar archive: {error}") from error
+        self._places = {m.name: (m.offset_data, m.size) for m in plain}
+        return sorted((m.name, m.offset_data, m.size) for m in plain if self._wanted(m.name))
 
     def _list(self) -> Sequence[Entry]:
         return [Entry(printable(name), length) for name, _, length in self._members]
@@ -135,6 +142,10 @@ class TarSource(Source):
     def _read(self, index: int) -> bytes:
         _, place, length = self._members[index]
         return os.pread(self._file.fileno(), length, place)  # no position to share: safe from any thread
+
+    def _read_beside(self, name: str) -> bytes:
+        place, length = self._places[name]
+        return os.pread(self._file.fileno(), length, place)
 
     @cached_property
     def _file(self) -> IO[bytes]:

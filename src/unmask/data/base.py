@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from unmask.errors import DataError
 
 SUFFIXES = frozenset({".jpg", ".jpeg", ".jfif", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"})
+NOTES = frozenset({".txt", ".cls", ".json", ".jsonl", ".csv"})  # files that may hold captions
 MAX_FILE_BYTES = 1 << 30  # no picture within the pixel limit needs more
 
 
@@ -26,7 +27,7 @@ class Entry:
     problem: str | None = None
     """Why it cannot be read, where the listing already shows it."""
     caption: str | None = None
-    """What it shows, in words."""
+    """What it shows, where the source itself knows."""
     pair: bool = False
     """Held out although its group is trained on: what it depicts is known, but not in this style."""
 
@@ -38,6 +39,7 @@ class Source(ABC):
         self.name = name
         self.others: Counter[str] = Counter()  # suffixes of the files that were left aside when listing
         self.about: dict[str, str] = {}  # what else a person should know of it: styles, licences
+        self.beside: list[str] = []  # names of those of them that may hold captions
 
     @abstractmethod
     def _identify(self) -> str: ...
@@ -77,6 +79,20 @@ class Source(ABC):
         except OSError as error:
             raise DataError(error.strerror or str(error)) from error
 
+    def captions(self) -> Sequence[str | None]:
+        """The captions that the source itself knows, whatever stands beside the pictures."""
+        return [entry.caption for entry in self.entries]
+
+    def read_beside(self, name: str) -> bytes:
+        """The content of one of the files ``beside`` the pictures."""
+        try:
+            return self._read_beside(name)
+        except OSError as error:
+            raise DataError(f"{printable(name)} cannot be read: {error.strerror or error}") from error
+
+    def _read_beside(self, name: str) -> bytes:
+        raise NotImplementedError  # only sources that list files have files beside
+
     def _wanted(self, name: str) -> bool:
         """Whether a file is a picture by its name; others are counted, unless they are hidden."""
         path = PurePosixPath(name)
@@ -85,6 +101,7 @@ class Source(ABC):
         suffix = path.suffix.lower()
         if suffix not in SUFFIXES:
             self.others[suffix or path.name] += 1
+            self.beside += [name] if suffix in NOTES else []
         return suffix in SUFFIXES
 
 

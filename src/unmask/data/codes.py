@@ -1,14 +1,15 @@
 """A data set's codes on disk: ``codes.npy``, memory-mapped, and ``codes.json``, which says whose they are.
 
     churches.codes/  codes.npy (pictures, views, N) uint16 or int32   codes.json   index.jsonl
+                     captions.json, where there are captions: one, or null, for each picture
 
 Training pictures come first, then those of validation, each in every view (``data.views``). A row is a
 picture; how rows are kept, verified and made again: ``storage.arrays``. Their hashes cover the stamp too.
 """
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from einops import rearrange
 from torch import Tensor
 
 from unmask.data.base import combined_hash
+from unmask.data.captions import Caption
 from unmask.data.config import ImagesConfig
 from unmask.data.pixels import Pixels
 from unmask.data.splits import Split
@@ -30,7 +32,7 @@ from unmask.storage import files
 from unmask.storage.arrays import INDEX, WHOLE, Growing, Layout, load_rows, open_rows
 
 FORMAT = 2  # 1 had no hashes
-CODES, STAMP = "codes.npy", "codes.json"
+CODES, STAMP, CAPTIONS = "codes.npy", "codes.json", "captions.json"
 StoredCodes = npt.NDArray[np.uint16] | npt.NDArray[np.int32]
 Encode = Callable[[Tensor], Tensor]
 """(B, 3, H, W) images in [0, 1] to (B, h, w) codes, on whatever device."""
@@ -53,6 +55,8 @@ class Stamp:
     num_train: int
     num_validation: int
     shift: int = 0
+    captions: str = field(default="", compare=False)
+    """Hash of all captions, which may change while the codes stay; empty where there are none."""
     images: dict[str, Any] = field(default_factory=dict, compare=False)
     """How the pictures were prepared and split; what that came to is in their fingerprints."""
     format: int = field(default=FORMAT, compare=False)
@@ -82,8 +86,10 @@ class _DamagedError(DataError):
 class CodeSet:
     """The codes of one split, read from the disk as they are asked for."""
 
-    def __init__(self, rows: StoredCodes) -> None:
+    def __init__(self, rows: StoredCodes, captions: Sequence[Caption]) -> None:
         self._rows = rows  # (n, N)
+        self.captions = captions
+        """Of each row."""
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -96,16 +102,18 @@ class CodeSet:
 class Codes:
     """A store that is whole, and made by the codec it is used with."""
 
-    def __init__(self, stamp: Stamp, rows: StoredCodes) -> None:
+    def __init__(self, stamp: Stamp, rows: StoredCodes, captions: Sequence[Caption] = ()) -> None:
         self.stamp = stamp
         self._rows = rows  # (pictures, views, N)
+        self._captions = captions or [None] * len(rows)
 
     def split(self, name: Split) -> CodeSet:
         """The codes of one split: for training in every view, for validation as the pictures are."""
         border = self.stamp.num_train
         if name == "train":
-            return CodeSet(rearrange(self._rows[:border], "n views N -> (n views) N"))
-        return CodeSet(self._rows[border:, 0])
+            captions = [caption for caption in self._captions[:border] for _ in range(self._rows.shape[1])]
+            return CodeSet(rearrange(self._rows[:border], "n views N -> (n views) N"), captions)
+        return CodeSet(self._rows[border:, 0], self._captions[border:])
 
 
 def encode_pixels(
@@ -118,12 +126,13 @@ def encode_pixels(
     grid: tuple[int, int],
     codebook_size: int,
     data: str,
+    captions: Sequence[Caption] = (),
     batch: int = 32,
 ) -> Codes:
     """Encode both splits of ``pixels`` into ``out``, or take what is there if it is just that.
 
     ``images`` says how ``data`` became these pixels, and in which views they are encoded; ``codec`` is the
-    fingerprint of what encodes.
+    fingerprint of what encodes. ``captions`` are those of all pictures, training first.
     """
     stamp = Stamp(
         codec=codec,
@@ -136,11 +145,12 @@ def encode_pixels(
         num_train=len(pixels.split("train")),
         num_validation=len(pixels.split("validation")),
         shift=images.shift,
+        captions=captions_hash(captions),
         images=asdict(images),
     )
     there = _stamp_there(out, stamp)
     if there and there.format < FORMAT and (older := _load(out, there)) is not None:
-        return Codes(there, older)
+        return Codes(replace(there, captions=stamp.captions), older, captions)
 
     def fill(rows: Growing) -> None:
         _write_stamp(rows.folder, stamp)
@@ -152,12 +162,14 @@ def encode_pixels(
 
     try:
         array = open_rows(out, stamp.layout, fill).array
-        if there is None:
-            _write_stamp(out, stamp)  # rows that are whole may have lost it
+        if there is None or not _has_captions(out, there, stamp):  # rows that are whole may have lost theirs
+            if stamp.captions:
+                files.write_json(out / CAPTIONS, list(captions))
+            _write_stamp(out, there := stamp)
     except OSError as error:
         message = files.shortage(out, stamp.shape[0] * stamp.layout.row_bytes, error)
         raise DataError(message, hint="make room and say it again: it goes on from here") from error
-    return Codes(there or stamp, array)
+    return Codes(there, array, captions)
 
 
 def open_codes(folder: Path, codec: str) -> Codes:
@@ -170,7 +182,18 @@ def open_codes(folder: Path, codec: str) -> Codes:
             f"{folder / CODES} is damaged, or what stands beside it",
             hint=f"say again:  unmask encode CODEC {stamp.data} --out {folder}",
         )
-    return Codes(stamp, rows)
+    if not _has_captions(folder, stamp, stamp):
+        raise DataError(
+            f"{folder / CAPTIONS} is absent or damaged",
+            hint=f"say again:  unmask encode CODEC {stamp.data} --out {folder}",
+        )
+    captions: list[Caption] = json.loads((folder / CAPTIONS).read_bytes()) if stamp.captions else []
+    return Codes(stamp, rows, captions)
+
+
+def captions_hash(captions: Sequence[Caption]) -> str:
+    """A hash of captions; empty where there are none."""
+    return combined_hash(captions)[:16] if any(captions) else ""
 
 
 def is_store(path: Path) -> bool:
@@ -178,12 +201,22 @@ def is_store(path: Path) -> bool:
     return (path / STAMP).is_file()
 
 
+def _has_captions(folder: Path, there: Stamp, wanted: Stamp) -> bool:
+    """Whether a store with the stamp ``there`` has the captions that another speaks of."""
+    if there.captions != wanted.captions or not wanted.captions:
+        return there.captions == wanted.captions
+    try:
+        return captions_hash(json.loads((folder / CAPTIONS).read_bytes())) == wanted.captions
+    except (OSError, ValueError, TypeError):
+        return False
+
+
 def _stamp_there(out: Path, stamp: Stamp) -> Stamp | None:
     """The stamp of what is to be made, where it is begun or done; anything else at ``out`` is refused."""
     try:
         there = _read_stamp(out)
     except _DamagedError:
-        ours = {CODES, STAMP, INDEX, WHOLE}
+        ours = {CODES, STAMP, CAPTIONS, INDEX, WHOLE}
         if out.exists() and not (out.is_dir() and {path.name for path in out.iterdir()} <= ours):
             raise
         return None

@@ -23,6 +23,11 @@ class ImagesConfig:
     against overfitting to a small set. Less than the pixels a code stands for makes new codes."""
     validation: float = 0.05
     """Share of the pictures held out, picked by their content. 0: none."""
+    captions: str = "none"
+    """auto: a metadata file, text files beside pictures, or one folder per class. none. folder: the names of
+    folders. clusters:N: N groups of similar pictures, found by k-means. Or a .jsonl, .csv, .txt, .npy."""
+    caption_words: int = 16
+    """Words of a caption at most; what is longer is cut off."""
     min_side: int = 8
     """Pictures with a side of fewer pixels are reported and left out."""
     fast_decode: bool = False
@@ -45,7 +50,20 @@ class ImagesConfig:
             raise ConfigError(f"min-side={self.min_side} is not a number of pixels; it must be at least 1")
         if self.workers < 0:
             raise ConfigError(f"workers={self.workers} is not a number of threads; 0 means one for each core")
+        if self.caption_words < 1:
+            raise ConfigError(f"caption-words={self.caption_words} leaves nothing of a caption")
+        num_clusters(self.captions)
         _check_colour(self.background)
+
+
+def num_clusters(captions: str) -> int | None:
+    """N of ``clusters:N``; None of every other way to caption pictures."""
+    kind, colon, number = captions.partition(":")
+    if kind != "clusters":
+        return None
+    if not (colon and number.isdecimal() and int(number) > 1):
+        raise ConfigError(f"captions={captions} does not say how many groups", hint="such as  clusters:64")
+    return int(number)
 
 
 def _check_colour(name: str) -> None:

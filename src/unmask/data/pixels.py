@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from unmask.data.base import SUFFIXES, Source, combined_hash
 from unmask.data.cache import is_usable, open_cache
+from unmask.data.captions import Caption, read_captions
 from unmask.data.config import ImagesConfig
 from unmask.data.prepare import Unusable, decoders, prepare
 from unmask.data.splits import Part, split
@@ -40,7 +41,8 @@ def open_pixels(
     stored = config.cache == "prepared"
     read = (lambda rows: np.asarray(array[rows])) if stored else _live(source, config, lines)
     pairs = {number for number, entry in enumerate(source.entries) if entry.pair}
-    return Pixels(lines, read, config, pairs)
+    captions = [] if config.captions == "none" else read_captions(source, config.captions).texts
+    return Pixels(lines, read, config, pairs, captions)
 
 
 def nothing_usable(source: Source, unusable: Sequence[Unusable]) -> DataError:
@@ -59,7 +61,12 @@ class Pixels:
     """All usable pictures of a source, and what was left out."""
 
     def __init__(
-        self, lines: Sequence[Line], read: "Reader", config: ImagesConfig, pairs: Collection[int]
+        self,
+        lines: Sequence[Line],
+        read: "Reader",
+        config: ImagesConfig,
+        pairs: Collection[int],
+        captions: Sequence[Caption] = (),
     ) -> None:
         usable = [line for line in lines if is_usable(line)]
         places = [number for number, line in enumerate(lines) if is_usable(line)]
@@ -67,6 +74,7 @@ class Pixels:
         self._names = [name for name, _, _ in usable]
         self._digests = [digest for _, _, digest in usable]
         usable_pairs = {row for row, number in enumerate(places) if number in pairs}
+        self._captions = [captions[number] for number in places] if captions else [None] * len(places)
         self._rows = split([group for _, group, _ in usable], config.validation, usable_pairs)
         self._read = read
 
@@ -82,8 +90,9 @@ class Pixels:
         return self._of(range(len(self)))
 
     def _of(self, rows: Sequence[int]) -> "PixelSet":
-        names = [self._names[row] for row in rows]
-        return PixelSet(names, np.array(rows, np.int64), self._read, [self._digests[row] for row in rows])
+        names, digests = ([column[row] for row in rows] for column in (self._names, self._digests))
+        captions = [self._captions[row] for row in rows]
+        return PixelSet(names, np.array(rows, np.int64), self._read, digests, captions)
 
     @property
     def fingerprints(self) -> tuple[str, str]:
@@ -94,8 +103,16 @@ class Pixels:
 class PixelSet:
     """The pictures of one split, numbered from 0 in the order of their source."""
 
-    def __init__(self, names: list[str], rows: Indices, read: "Reader", digests: Sequence[str]) -> None:
+    def __init__(
+        self,
+        names: list[str],
+        rows: Indices,
+        read: "Reader",
+        digests: Sequence[str],
+        captions: Sequence[Caption] = (),
+    ) -> None:
         self.names = names
+        self.captions: Sequence[Caption] = captions or [None] * len(names)
         self.fingerprint = combined_hash(digests)
         """A hash of the pixels of all pictures, in order; the same wherever and however they are stored."""
         self._rows = rows

@@ -1,4 +1,4 @@
-"""Where pictures come from: a folder, an archive, an array, an LSUN database, or the package itself."""
+"""Where pictures come from: a folder, an archive, arrays, an LSUN database, or the package itself."""
 
 import os
 import stat
@@ -11,10 +11,13 @@ import numpy as np
 
 from unmask.data.archives import BuiltinSource, TarSource, ZipSource
 from unmask.data.base import Entry, Source, combined_hash, printable, stat_hash
+from unmask.data.captions import read_list
+from unmask.data.idx import IdxSource, idx_files, is_idx
 from unmask.errors import DataError
 
 EMOJI_STYLES = ("3d", "flat", "noto", "twemoji", "firefox", "emojione")
 BUILTIN_SETS = ("emoji", *(f"emoji-{style}" for style in EMOJI_STYLES))
+LABELS = (".labels.npy", ".labels.txt", ".txt")  # in place of an array's .npy
 
 
 def open_source(spec: str) -> Source:
@@ -29,7 +32,9 @@ def open_source(spec: str) -> Source:
 
 def _open_path(path: Path) -> Source:
     if path.is_dir():
-        return LmdbSource(path) if (path / "data.mdb").is_file() else FolderSource(path)
+        if (path / "data.mdb").is_file():
+            return LmdbSource(path)
+        return IdxSource(path, files) if (files := idx_files(path)) else FolderSource(path)
     if not path.exists():
         raise DataError(
             f"there is no {path}; wanted a folder, an archive or an array of pictures, or a built-in set",
@@ -41,8 +46,10 @@ def _open_path(path: Path) -> Source:
         return TarSource(path)
     if path.suffix == ".npy":
         return NpySource(path)
+    if is_idx(path):
+        return IdxSource(path, [path])
     raise DataError(
-        f"{path} is neither a folder nor a .zip, .tar, .tar.gz or .npy of pictures",
+        f"{path} is neither a folder nor a .zip, .tar, .tar.gz, .npy or -idx3-ubyte of pictures",
         hint=f"the folder it is in:  {path.parent}",
     )
 
@@ -74,6 +81,9 @@ class FolderSource(Source):
     def _read(self, index: int) -> bytes:
         return (self._root / self._files[index].name).read_bytes()
 
+    def _read_beside(self, name: str) -> bytes:
+        return (self._root / name).read_bytes()
+
     def _walk(self, folder: str, above: frozenset[tuple[int, int]]) -> Iterator[_File]:
         """Every picture below ``folder``; a link back to one of the folders ``above`` is not followed."""
         try:
@@ -96,7 +106,7 @@ class FolderSource(Source):
             return
         if stat.S_ISDIR(status.st_mode):
             yield from self._walk(name, above)
-        elif self._wanted(file.name):
+        elif self._wanted(name):
             problem = None if stat.S_ISREG(status.st_mode) else "not a regular file"
             # the time of modification can be set by hand; the time of the last change is the system's own
             yield _File(name, status.st_size, (status.st_mtime_ns, status.st_ctime_ns), problem)
@@ -122,6 +132,13 @@ class NpySource(Source):
 
     def _list(self) -> Sequence[Entry]:
         return [Entry(f"[{row}]") for row in range(len(self._rows))]
+
+    def captions(self) -> Sequence[str | None]:
+        """Those of a labels file beside the array."""
+        for suffix in LABELS:
+            if (labels := self._path.with_suffix(suffix)).exists():
+                return read_list(labels, len(self))
+        return super().captions()
 
     def _read(self, index: int) -> bytes:
         _, height, width, _ = self._rows.shape

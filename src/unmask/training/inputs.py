@@ -11,6 +11,7 @@ from unmask.data.config import ImagesConfig
 from unmask.data.pixels import Pixels, open_pixels
 from unmask.data.sources import BUILTIN_SETS, open_source
 from unmask.devices import tuned_allocator
+from unmask.evaluation.clusters import captions_of
 from unmask.models import codec_from
 from unmask.processes import Processes
 from unmask.storage.bundles import Bundle
@@ -45,6 +46,7 @@ def encode_data(
     codec = codec_from(model.codec).to(processes.device)
     edge = codec.config.grid(images.size)
     with processes.first_goes_first(), tuned_allocator():
+        captions = captions_of(pixels, images.captions, codec, fingerprint)
         return encode_pixels(
             lambda batch: codec.encode(batch.to(processes.device)),
             pixels,
@@ -54,6 +56,7 @@ def encode_data(
             grid=(edge, edge),
             codebook_size=codec.codebook_size,
             data=data,
+            captions=captions,
         )
 
 
@@ -79,10 +82,10 @@ def find_codes(
 
 def look_at(data: str, images: ImagesConfig) -> str:
     """The command that sees the pictures as a training does."""
-    words = ["unmask", "data", data]
-    for name in ("min_side", "background", "validation", "fast_decode"):
+    words, default = ["unmask", "data", data], ImagesConfig(captions="auto")
+    for name in ("min_side", "background", "validation", "fast_decode", "captions"):
         value = getattr(images, name)
-        if value != getattr(ImagesConfig, name):
+        if value != getattr(default, name):
             words += [f"--images.{name.replace('_', '-')}", *([] if value is True else [str(value)])]
     return shlex.join(words)
 

@@ -36,8 +36,8 @@ def starting_settings(
     if not isinstance(preset, str):
         return merge(preset, changes)
     settings = named(preset)
-    if run:
-        return merge(merge(settings, run["settings"]), changes)
+    if run:  # of a setting that is younger than the run, the class knows what was done before
+        return merge(merge(type(settings)(), run["settings"]), changes)
     settings = merge(settings, {"images": images_of(codec)}) if codec else settings
     settings = merge(settings, _network_of(init, stage)) if init else settings
     return merge(shortened(settings, steps or merge(settings, changes).loop.steps), changes)

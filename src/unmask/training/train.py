@@ -138,7 +138,7 @@ def train_prior(
         "codec": lasting(codec),
         "codec_fingerprint": model.codec.fingerprint,
         "data": lasting_data(data),
-        "pictures": "-".join(codes.stamp.pixels),
+        "pictures": "-".join(filter(None, [*codes.stamp.pixels, codes.stamp.captions])),
     }
     inputs |= {"init": lasting(init)} if init else {}
     with open_run(settings, inputs, out, resume, engine) as run:

@@ -39,9 +39,9 @@ def pixels(tmp_path, rng):
 
 @pytest.fixture
 def make(codec, pixels, tmp_path):
-    def make(flips=True, shift=0, batch=4, out="noise.codes", workers=0):
+    def make(flips=True, shift=0, batch=4, out="noise.codes", workers=0, captions=()):
         images = ImagesConfig(size=8, validation=0.3, flip=flips, shift=shift, workers=workers)
-        about = {"codec": "abc", "grid": (4, 4), "codebook_size": 300, "data": "noise"}
+        about = {"codec": "abc", "grid": (4, 4), "codebook_size": 300, "data": "noise", "captions": captions}
         return encode_pixels(codec.encode, pixels, images, tmp_path / out, **about, batch=batch)
 
     return make
@@ -253,3 +253,39 @@ def test_a_folder_without_codes_says_how_to_make_some(tmp_path):
     Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
     with pytest.raises(DataError, match="unmask encode"):
         open_codes(tmp_path, "abc")
+
+
+class TestCaptions:
+    @pytest.fixture
+    def captions(self, pixels):
+        return [None, *(f"number {number}" for number in range(1, len(pixels)))]
+
+    def test_every_view_of_a_picture_has_its_caption(self, make, pixels, captions, tmp_path):
+        make(captions=captions)
+        codes, border = open_codes(tmp_path / "noise.codes", "abc"), len(pixels.split("train"))
+        assert codes.split("train").captions == [told for told in captions[:border] for _ in range(2)]
+        assert codes.split("validation").captions == captions[border:]
+
+    def test_a_store_without_captions_has_none(self, make, tmp_path):
+        codes = make()
+        assert codes.split("train").captions == [None] * len(codes.split("train"))
+        assert codes.stamp.captions == ""
+        assert not (tmp_path / "noise.codes" / "captions.json").exists()
+
+    def test_other_captions_leave_the_codes(self, make, captions, tmp_path):
+        make(captions=captions)
+        before = (tmp_path / "noise.codes" / "codes.npy").stat().st_mtime_ns
+        for told in (["something else"] * len(captions), [], captions):
+            last = make(captions=told).split("validation").captions[-1]
+            assert last == (told[-1] if told else None)
+        assert (tmp_path / "noise.codes" / "codes.npy").stat().st_mtime_ns == before
+
+    @pytest.mark.parametrize("damage", [None, "[]", '["x"]', "{", "7"])
+    def test_captions_that_were_damaged_are_refused_and_mended(self, make, tmp_path, captions, damage):
+        make(captions=captions)
+        path = tmp_path / "noise.codes" / "captions.json"
+        path.write_text(damage) if damage else path.unlink()
+        with pytest.raises(DataError, match=r"captions\.json is absent or damaged"):
+            open_codes(tmp_path / "noise.codes", "abc")
+        make(captions=captions)
+        open_codes(tmp_path / "noise.codes", "abc")

@@ -221,4 +221,4 @@ def test_the_command_that_looks_at_pictures_sees_them_as_the_training_does():
     look = tyro.cli(Look, args=words[2:])
     assert look.data == "my photos"
     assert replace(look.images, size=images.size, shift=images.shift) == images
-    assert look_at("photos", ImagesConfig(size=32, flip=False)) == "unmask data photos"
+    assert look_at("photos", ImagesConfig(size=32, flip=False, captions="auto")) == "unmask data photos"

@@ -1,0 +1,76 @@
+"""Words to numbers and back: a plain table of the words of the training captions.
+
+A caption is a row of L tokens: its words, then END up to the length. Words are numbered from 1 in the order
+of the alphabet; END is 0.
+"""
+
+import difflib
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from unmask.errors import ConfigError, DataError
+
+END = 0
+MAX_WORDS = 8192  # of a vocabulary: the most frequent
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+def words_of(text: str) -> list[str]:
+    """Lower-case words, without what stands between them."""
+    return WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words that a prior knows, and how many of them a caption has room for."""
+
+    words: tuple[str, ...]
+    length: int
+    """L, the tokens of a caption."""
+
+    @classmethod
+    def of(cls, captions: Iterable[str | None], max_length: int) -> "Vocabulary":
+        """The words of some captions; as long as the longest of them, or ``max_length``."""
+        rows = [words_of(text)[:max_length] for text in captions if text]
+        counts = Counter(word for row in rows for word in row)
+        if not counts:
+            raise DataError("there is no word in any caption", hint="train without:  --images.captions none")
+        return cls(tuple(sorted(word for word, _ in counts.most_common(MAX_WORDS))), max(map(len, rows)))
+
+    def __len__(self) -> int:
+        """V: the words and END."""
+        return len(self.words) + 1
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(self.words, start=1)}
+
+    def encode(self, text: str) -> list[int]:
+        """L tokens of a caption of the data: unknown words are left out, and what is too long is cut off."""
+        known = [self._numbers[word] for word in words_of(text) if word in self._numbers]
+        return self._padded(known[: self.length])
+
+    def encode_prompt(self, text: str) -> list[int]:
+        """L tokens of what a user asks for: every word must be known, and fit."""
+        words = words_of(text)
+        if unknown := [word for word in words if word not in self._numbers]:
+            raise ConfigError(f"the model knows no {self._suggest(unknown)}")
+        if len(words) > self.length:
+            raise ConfigError(f"{text!r} has {len(words)} words; the model takes {self.length} at most")
+        return self._padded([self._numbers[word] for word in words])
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The caption that L tokens stand for."""
+        return " ".join(self.words[token - 1] for token in tokens if token != END)
+
+    def _padded(self, tokens: list[int]) -> list[int]:
+        return tokens + [END] * (self.length - len(tokens))
+
+    def _suggest(self, unknown: Sequence[str]) -> str:
+        near = (", ".join(difflib.get_close_matches(word, self.words, n=3)) for word in unknown)
+        told = zip(unknown, near, strict=True)
+        return " and no ".join(f"{word!r} (near: {known})" if known else f"{word!r}" for word, known in told)
