@@ -49,7 +49,7 @@ def export_codec(codec: Autoencoder, size_px: int, folder: Path) -> None:
 
 def export_prior(prior: Transformer, folder: Path) -> None:
     """Write prior.onnx."""
-    codes = torch.zeros(2, prior.num_positions, dtype=torch.int64)
+    codes = torch.zeros(2, prior.row_length, dtype=torch.int64)
     places = torch.zeros(2, 3, dtype=torch.int64)
     _export(prior, prior.at, {"codes": codes, "places": places}, "logits", folder / PRIOR)
 

@@ -34,21 +34,22 @@ class KVCache:
 
     def __init__(self, prior: Transformer, batch: int) -> None:
         self._prior, self._batch = prior, batch
-        self._blocks = [CachedBlock(block, batch, prior.num_positions) for block in prior._blocks]
+        self._blocks = [CachedBlock(block, batch, prior.row_length) for block in prior._blocks]
         self._norm, self._head = norm(prior.norm), product(prior.head, rows=batch)
+        self._offsets = None if prior.positions is None else prior._offsets
         self._length = 0
 
     def __call__(self, codes: Tensor | None) -> Tensor:
         """(B, K) logits of the next code, after one more (B,) code of each sequence; the first takes none."""
         prior, place = self._prior, self._length
-        assert place < prior.num_positions, "there is a code for every position"
+        assert place < prior.row_length, "there is a code for every position"
         x = prior._start(self._batch).squeeze(1) if codes is None else prior.tokens(codes)  # (B, D)
-        x = x if prior.positions is None else x + prior.positions[place]
+        x = x if self._offsets is None else x + self._offsets[place]
         angles = None if prior.angles is None else prior.angles[place : place + 1]
         for block in self._blocks:
             x = block(x, place, angles)
         self._length += 1
-        return beside(self._head(self._norm(x))).float()
+        return prior.possible(beside(self._head(self._norm(x))).float(), torch.tensor(place, device=x.device))
 
 
 class CachedBlock:

@@ -1,10 +1,14 @@
 """The prior: one Transformer over codes, bidirectional for absorbing diffusion, causal if autoregressive.
 
 It has no time input: which codes are masked says all there is to know of the time.
+
+A prior that knows words takes rows of L + N ids: the words of a caption, then the codes of an image. Ids
+below K are codes, K is MASK, and those above are words. Where a code stands no word is possible, nor the
+other way round. Without words L is 0.
 """
 
 import math
-from typing import cast
+from typing import NamedTuple, cast
 
 import torch
 import torch.nn.functional as F
@@ -14,6 +18,23 @@ from unmask.prior.attention import Attention, rotary_angles
 from unmask.prior.config import PriorConfig
 from unmask.prior.kv_cache import KVCache
 from unmask.rng import initialise
+
+
+class Text(NamedTuple):
+    """The room for captions in a prior's rows."""
+
+    length: int = 0
+    """L, the words of a caption."""
+    num_words: int = 0
+    """V, what a word can be."""
+
+    @property
+    def num_ids(self) -> int:
+        """Ids beyond the codes: MASK and the words."""
+        return 1 + self.num_words if self.length else 0
+
+
+NO_TEXT = Text()
 
 
 class Block(nn.Module):
@@ -37,9 +58,10 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """(B, N) codes to logits over K codes, never over MASK."""
+    """(B, L + N) words and codes to logits over all ids, −∞ for what cannot be, which MASK is."""
 
     angles: Tensor | None
+    kind: Tensor  # of each id: 0 a code, 1 a word, 2 MASK
 
     def __init__(
         self,
@@ -47,21 +69,27 @@ class Transformer(nn.Module):
         codebook_size: int,
         grid: tuple[int, int],
         rng: torch.Generator | None = None,
+        text: Text = NO_TEXT,
     ) -> None:
         """Build the network for codes in [0, codebook_size), the id codebook_size itself being MASK."""
         super().__init__()
-        self.config, self.codebook_size, self.grid = config, codebook_size, grid
+        self.config, self.codebook_size, self.grid, self.text = config, codebook_size, grid, text
         self.causal = config.kind == "autoregressive"
-        # An autoregressive prior never sees MASK; it starts from a vector of its own instead.
-        self.tokens = nn.Embedding(codebook_size + (not self.causal), config.width)
+        # An autoregressive prior sees MASK in captions only; it starts from a vector of its own.
+        self.tokens = nn.Embedding(codebook_size + max(text.num_ids, not self.causal), config.width)
         self.start = nn.Parameter(torch.zeros(config.width)) if self.causal else None
         learned = config.positions == "learned"
-        self.positions = nn.Parameter(torch.zeros(self.num_positions, config.width)) if learned else None
+        num_learned = text.length + learned * self.num_positions  # words have no place in the grid
+        self.positions = nn.Parameter(torch.zeros(num_learned, config.width)) if num_learned else None
         angles = None if learned else rotary_angles(grid, config.width // config.heads)
+        angles = angles if angles is None else F.pad(angles, (0, 0, text.length, 0))
         self.register_buffer("angles", angles, persistent=False)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.depth))
         self.norm = nn.LayerNorm(config.width)
-        self.head = nn.Linear(config.width, codebook_size, bias=False)
+        self.head = nn.Linear(config.width, codebook_size + text.num_ids, bias=False)
+        ids = torch.arange(codebook_size + text.num_ids)
+        kind = (ids > codebook_size).byte().masked_fill(ids == codebook_size, 2)
+        self.register_buffer("kind", kind, persistent=False)
         if rng is not None:
             self._initialise(rng)
 
@@ -71,23 +99,28 @@ class Transformer(nn.Module):
         return self.grid[0] * self.grid[1]
 
     @property
+    def row_length(self) -> int:
+        """L + N, the words of a caption and the codes of its picture."""
+        return self.text.length + self.num_positions
+
+    @property
     def mask_id(self) -> int:
         """The id that stands for a code not known."""
         return self.codebook_size
 
     def forward(self, codes: Tensor, where: Tensor, rng: torch.Generator | None = None) -> Tensor:
-        """Logits (where.sum(), K) at the wanted positions, row-major.
+        """Logits (where.sum(), K), with words over all ids, at the wanted positions, row-major.
 
-        codes: (B, N) int64, MASK where unknown.  where: (B, N) bool.  The last block's queries, its MLP and
-        the head run at wanted positions only. ``rng`` turns dropout on. An autoregressive prior looks only at
-        the codes before a position, so that MASK may stand from there on.
+        codes: (B, L + N) int64, MASK where unknown.  where: (B, L + N) bool.  The last block's queries,
+        its MLP and the head run at wanted positions only. ``rng`` turns dropout on. An autoregressive prior
+        looks only at what stands before a position, so that MASK may stand from there on.
         """
         places, real = pack(where)
-        return self._finish(self._gathered(codes, places, rng)[real], rng)
+        return self._finish(self._gathered(codes, places, rng)[real], places[real], rng)
 
     def at(self, codes: Tensor, places: Tensor) -> Tensor:
-        """(B, N) codes and (B, Q) places to (B, Q, K) logits: ``forward`` for rows of one length."""
-        return self._finish(self._gathered(codes, places, None), None)
+        """(B, L + N) codes and (B, Q) places to (B, Q, K) logits: ``forward`` for rows of one length."""
+        return self._finish(self._gathered(codes, places, None), places, None)
 
     def hide(self, codes: Tensor, masked: Tensor) -> Tensor:
         """(B, N) codes as the network may be shown them when it is asked for those where ``masked``.
@@ -101,13 +134,20 @@ class Transformer(nn.Module):
         return KVCache(self, batch)
 
     def _embed(self, codes: Tensor) -> Tensor:
-        """(B, N) codes to (B, N, D); autoregressive: shifted by one, behind the start vector."""
+        """(B, L + N) codes to (B, L + N, D); autoregressive: shifted by one, behind the start vector."""
         if self.causal:
-            before = codes[:, :-1].clamp(max=self.codebook_size - 1)  # what follows a MASK is never asked for
+            last = self.tokens.num_embeddings - 1  # what follows a MASK among codes is never asked for
+            before = codes[:, :-1].clamp(max=last)
             x = torch.cat([self._start(codes.shape[0]), self.tokens(before)], dim=1)
         else:
             x = self.tokens(codes)
-        return x if self.positions is None else x + self.positions
+        return x if self.positions is None else x + self._offsets
+
+    @property
+    def _offsets(self) -> Tensor:
+        """(L + N, D) what learned positions add: to words only, where the codes' are rotary."""
+        assert self.positions is not None, "asked for where there are any"
+        return F.pad(self.positions, (0, 0, 0, self.row_length - len(self.positions)))
 
     def _start(self, batch: int) -> Tensor:
         assert self.start is not None, "only an autoregressive prior has a start"
@@ -143,13 +183,16 @@ class Transformer(nn.Module):
         y = last.attention(last.attention.queries(gather(normed, places), angles), k, v, visible)
         return gather(x, places) + dropout(y, self.config.dropout, rng)
 
-    def _finish(self, x: Tensor, rng: torch.Generator | None) -> Tensor:
-        """(…, D) through the last MLP to (…, K) logits."""
-        return self._head(x + dropout(self._blocks[-1].mlp(x), self.config.dropout, rng))
+    def _finish(self, x: Tensor, places: Tensor, rng: torch.Generator | None) -> Tensor:
+        """(…, D) at (…) places through the last MLP to (…, K) logits."""
+        x = self.norm(x + dropout(self._blocks[-1].mlp(x), self.config.dropout, rng))
+        return self.possible(self.head(x).float(), places)
 
-    def _head(self, x: Tensor) -> Tensor:
-        logits: Tensor = self.head(self.norm(x))
-        return logits.float()
+    def possible(self, logits: Tensor, places: Tensor) -> Tensor:
+        """Logits over all ids at (…) places, −∞ for words among codes, codes among words, and MASK."""
+        if not self.text.length:
+            return logits
+        return logits.masked_fill((places < self.text.length)[..., None] != self.kind, -math.inf)
 
     def _initialise(self, rng: torch.Generator) -> None:
         initialise(self, rng)

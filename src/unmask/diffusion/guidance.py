@@ -1,0 +1,102 @@
+"""Denoisers made of denoisers: rows of which a part is given, and guidance.
+
+A row of a prior that knows words is (L + N): a caption, then codes. Guidance draws from p₀^(1−w) · p^w,
+normalised at every position: p is what the prior says, p₀ what it says when it is not told (Ho and Salimans,
+2022), or what a weaker prior says (Karras et al., 2024). w = 0 is p₀, w = 1 is p, and beyond it p is
+exaggerated.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from unmask.diffusion.fill import Denoiser
+
+Weight = float | tuple[float, float]
+"""w, or one that moves linearly with the share of codes that are masked: from all of them to none."""
+Blank = Callable[[Tensor], Tensor]
+"""(B, n) rows to the same without what guidance exaggerates."""
+
+
+class Given:
+    """A denoiser of the N codes of rows whose L words are given."""
+
+    def __init__(self, denoise: Denoiser, text: Tensor) -> None:
+        """``text`` is (L,) ids for every row, or (B, L)."""
+        self._denoise, self._text = denoise, text
+
+    @property
+    def mask_id(self) -> int:
+        """The id that stands for a code not known, which is also K."""
+        return self._denoise.mask_id
+
+    def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
+        """(B, N) codes with MASK and the (B, N) positions wanted to (where.sum(), K) logits, row-major."""
+        text = self._text.to(codes.device).expand(len(codes), -1)
+        wanted = torch.cat([torch.zeros_like(text, dtype=torch.bool), where], dim=1)
+        return self._denoise(torch.cat([text, codes], dim=1), wanted)[:, : self.mask_id]
+
+
+class Guided:
+    """A denoiser led away from what it says of the same rows made ``blank``, in one pass of twice the rows.
+
+    Or from what a ``guide`` says of them, in a pass of its own. ``num_words`` is L, of rows that have words.
+    """
+
+    def __init__(
+        self,
+        denoise: Denoiser,
+        weight: Weight,
+        *,
+        blank: Blank | None = None,
+        guide: Denoiser | None = None,
+        num_words: int = 0,
+    ) -> None:
+        assert (blank is None) != (guide is None), "one of them says what is exaggerated"
+        self._denoise, self._weight, self._num_words = denoise, weight, num_words
+        self._blank, self._guide = blank, guide
+
+    @property
+    def mask_id(self) -> int:
+        """The id that stands for a code not known, which is also K."""
+        return self._denoise.mask_id
+
+    def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
+        """(B, n) codes with MASK and the (B, n) positions wanted to their logits, row-major."""
+        if self._guide is not None:
+            told, untold = self._denoise(codes, where), self._guide(codes, where)
+        else:
+            assert self._blank is not None, "checked when made"
+            rows = torch.cat([codes, self._blank(codes)])
+            told, untold = self._denoise(rows, where.repeat(2, 1)).chunk(2)
+        left = (codes[:, self._num_words :] == self.mask_id).float().mean(1)
+        weight = weight_at(self._weight, left)[where.nonzero()[:, 0]]
+        return exaggerate(told, untold, weight[:, None])
+
+
+def exaggerate(told: Tensor, untold: Tensor, weight: Tensor) -> Tensor:
+    """(n, K) logits of p₀^(1−w) · p^w; what is impossible to both stays so."""
+    return torch.where(told == untold, told, untold + weight * (told - untold))
+
+
+def weight_at(weight: Weight, left: Tensor) -> Tensor:
+    """(n,) weights where a share ``left`` of the codes is masked, (n,)."""
+    first, last = weight if isinstance(weight, tuple) else (weight, weight)
+    return last + (first - last) * left
+
+
+def without_text(length: int, mask_id: int, negative: Tensor | None = None) -> Blank:
+    """Rows with their first L words masked, or with a ``negative`` text of (L,) ids in their place."""
+
+    def blank(rows: Tensor) -> Tensor:
+        rows = rows.clone()
+        rows[:, :length] = mask_id if negative is None else negative.to(rows)
+        return rows
+
+    return blank
+
+
+def without_context(known: Tensor, mask_id: int) -> Blank:
+    """Rows with the (n,) positions masked that an edit leaves as they are."""
+    return lambda rows: rows.masked_fill(known.to(rows.device), mask_id)
