@@ -9,9 +9,10 @@ from torch import nn
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.config import CodecConfig
 from unmask.config import merge
+from unmask.data.vocabulary import Vocabulary
 from unmask.errors import BundleError
 from unmask.prior.config import PriorConfig
-from unmask.prior.transformer import Transformer
+from unmask.prior.transformer import NO_TEXT, Text, Transformer
 from unmask.storage import bundles as bundle
 from unmask.storage import hub
 from unmask.storage.bundles import Bundle, Part
@@ -50,7 +51,18 @@ def prior_from(part: Part) -> Transformer:
     """The prior that ``part`` describes, ready to predict codes."""
     config = dict(part.config)
     codebook_size, (height, width) = config.pop("codebook_size"), config.pop("grid")
-    return _filled(Transformer(merge(PriorConfig(), config), codebook_size, (height, width)), part, "prior")
+    vocabulary = vocabulary_from(part)
+    for name in ("words", "caption_length"):
+        config.pop(name, None)
+    text = Text(vocabulary.length, len(vocabulary)) if vocabulary else NO_TEXT
+    prior = Transformer(merge(PriorConfig(), config), codebook_size, (height, width), text=text)
+    return _filled(prior, part, "prior")
+
+
+def vocabulary_from(part: Part) -> Vocabulary | None:
+    """The words that the prior in ``part`` knows; None of one that was trained without captions."""
+    words = part.config.get("words")
+    return Vocabulary(tuple(words), part.config["caption_length"]) if words else None
 
 
 def _filled(module: M, part: Part, name: str) -> M:

@@ -115,7 +115,7 @@ def test_the_law_of_fill_is_that_of_the_chain(start):
 
 def test_a_word_that_is_given_leaves_a_denoiser_of_codes():
     start = STARTS["codes given a word"]
-    codes = drawn(Given(Table(), torch.tensor(start[:L])), start[L:])
+    codes = drawn(Given(Table(), words=torch.tensor(start[:L])), start[L:])
     rows = torch.cat([torch.full((COUNT, L), start[0]), codes], dim=1)
     assert chi_square(rows, law(Table(), start)) < 4
 
@@ -126,7 +126,7 @@ def test_a_row_may_be_given_its_own_word(rng):
     where = torch.rand(3, N, generator=rng) < 0.5
     wanted = torch.cat([torch.zeros(3, L, dtype=torch.bool), where], dim=1)
     said = Table()(torch.cat([text, codes], dim=1), wanted)
-    assert torch.equal(Given(Table(), text)(codes, where), said[:, :K])
+    assert torch.equal(Given(Table(), words=text)(codes, where), said[:, :K])
 
 
 def guided(weight, **options):

@@ -33,19 +33,23 @@ def autoregress(
     settings: Settings,
     *,
     seed: int,
+    words: Tensor | None = None,
     batch: int = 16,
     on_step: OnStep | None = None,
 ) -> Tensor:
     """(len(images), N) codes of the given numbers of a request; draws are addressed as in ``fill``.
 
+    ``words`` are those of their captions, (len(images), L), which go before; MASK where there is none.
     ``on_step`` sees all of them after every code, MASK where none is drawn yet, and copies what it keeps.
     """
     settings.check_autoregressive()
     pick = partial(draw, settings=settings, seed=seed)
     codes = torch.full((len(images), prior.num_positions), prior.mask_id)
+    words = codes[:, :0] if words is None else words
     for start in range(0, len(images), batch):
         part = slice(start, start + batch)
-        _continue(prior, images[part], codes[part], pick, partial(on_step, codes) if on_step else None)
+        watch = partial(on_step, codes) if on_step else None
+        _continue(prior, images[part], words[part], codes[part], pick, watch)
     return codes
 
 
@@ -53,17 +57,20 @@ def autoregress(
 def _continue(
     prior: Continuer,
     images: range,
+    words: Tensor,
     codes: Tensor,
     pick: Callable[..., Tensor],
     on_step: Callable[[], None] | None,
 ) -> None:
-    """Fill (B, N) codes in place, column by column."""
+    """Fill (B, N) codes in place, column by column, after (B, L) words."""
     next_logits, N = prior.begin(len(images)), prior.num_positions
-    last: Tensor | None = None
+    logits = next_logits(None)
+    for word in words.T:
+        logits = next_logits(word.to(logits.device))
     for position in range(N):
-        logits = next_logits(last)
         left = torch.full((len(images),), 1 - position / N)
         codes[:, position] = pick(logits, [(image, position, 0) for image in images], left)
-        last = codes[:, position].to(logits.device)
         if on_step:
             on_step()
+        if position + 1 < N:
+            logits = next_logits(codes[:, position].to(logits.device))

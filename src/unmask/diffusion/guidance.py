@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from unmask.diffusion.fill import Denoiser
+from unmask.prior.transformer import NO_TEXT
 
 Weight = float | tuple[float, float]
 """w, or one that moves linearly with the share of codes that are masked: from all of them to none."""
@@ -20,22 +21,32 @@ Blank = Callable[[Tensor], Tensor]
 
 
 class Given:
-    """A denoiser of the N codes of rows whose L words are given."""
+    """A denoiser of a part of longer rows: of codes whose caption is given, or of words whose codes are."""
 
-    def __init__(self, denoise: Denoiser, text: Tensor) -> None:
-        """``text`` is (L,) ids for every row, or (B, L)."""
-        self._denoise, self._text = denoise, text
+    text = NO_TEXT
+
+    def __init__(
+        self, denoise: Denoiser, *, words: Tensor | None = None, codes: Tensor | None = None
+    ) -> None:
+        """What is given is the same for every row, (L,) or (N,), or their own, (B, L) or (B, N)."""
+        assert (words is None) != (codes is None), "one is given, the other asked for"
+        self._denoise, self._words, self._codes = denoise, words, codes
+        self.causal: bool = getattr(denoise, "causal", False)  # of priors, which are scored as well
 
     @property
     def mask_id(self) -> int:
         """The id that stands for a code not known, which is also K."""
         return self._denoise.mask_id
 
-    def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
-        """(B, N) codes with MASK and the (B, N) positions wanted to (where.sum(), K) logits, row-major."""
-        text = self._text.to(codes.device).expand(len(codes), -1)
-        wanted = torch.cat([torch.zeros_like(text, dtype=torch.bool), where], dim=1)
-        return self._denoise(torch.cat([text, codes], dim=1), wanted)[:, : self.mask_id]
+    def __call__(self, ids: Tensor, where: Tensor) -> Tensor:
+        """(B, n) ids with MASK and the (B, n) positions wanted to their logits, row-major; of codes K."""
+        rows, wanted = [ids], [where]
+        for given, place in ((self._words, 0), (self._codes, 1)):
+            if given is not None:
+                rows.insert(place, given.to(ids.device).expand(len(ids), -1))
+                wanted.insert(place, torch.zeros_like(rows[place], dtype=torch.bool))
+        logits = self._denoise(torch.cat(rows, dim=1), torch.cat(wanted, dim=1))
+        return logits if self._words is None else logits[:, : self.mask_id]
 
 
 class Guided:

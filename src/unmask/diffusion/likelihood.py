@@ -8,18 +8,36 @@ scored and whatever batch it is in, so that two checkpoints differ by their weig
 
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
 from unmask.diffusion import process
 from unmask.diffusion.process import Network, antithetic_masks, count_shares, count_weights, stratified_counts
-from unmask.prior.transformer import Transformer
+from unmask.prior.transformer import Text
 from unmask.rng import generator
 from unmask.training.config import DiffusionConfig
 
 CURVE_BINS = 32
+
+
+class Prior(Protocol):
+    """What a score asks of a network: of codes alone, or of codes or words of which the others are given."""
+
+    text: Text
+    """The room for words before codes that a row has."""
+
+    @property
+    def causal(self) -> bool:
+        """Whether a position sees those before it alone."""
+
+    @property
+    def mask_id(self) -> int:
+        """The id that stands for a code not known, which is also K."""
+
+    def __call__(self, codes: Tensor, where: Tensor, /) -> Tensor:
+        """(B, N) codes with MASK and the (B, N) positions wanted to (where.sum(), K) logits, row-major."""
 
 
 class Score(NamedTuple):
@@ -37,26 +55,27 @@ class Noise(NamedTuple):
     dropout: torch.Generator  # each process's own
 
 
-def likelihood_of(prior: Transformer) -> "Bound":
+def likelihood_of(prior: Prior) -> "Bound":
     """What this prior is trained for and scored by."""
     return Exact(prior) if prior.causal else Bound(prior)
 
 
 def score_codes(
-    prior: Transformer, codes: Tensor, first: int, *, num_draws: int, num_steps: int | None, seed: int = 0
+    prior: Prior, codes: Tensor, first: int, *, num_draws: int, num_steps: int | None, seed: int = 0
 ) -> Score:
     """``Bound.score`` of the prior."""
     return likelihood_of(prior).score(codes, first, num_draws=num_draws, num_steps=num_steps, seed=seed)
 
 
-def code_nats(prior: Transformer, codes: Tensor, first: int, *, num_pairs: int, seed: int = 0) -> Tensor:
+def code_nats(prior: Prior, codes: Tensor, first: int, *, num_pairs: int, seed: int = 0) -> Tensor:
     """``Bound.code_nats`` of the prior."""
     return likelihood_of(prior).code_nats(codes, first, num_pairs=num_pairs, seed=seed)
 
 
-def code_costs(prior: Transformer, codes: Tensor, masked: Tensor) -> Tensor:
+def code_costs(prior: Prior, codes: Tensor, masked: Tensor) -> Tensor:
     """(B, N): −log p(code | what the prior may see of the rest) in nats where masked, 0 elsewhere."""
-    return process.cross_entropy(prior, codes, prior.hide(codes, masked), masked)
+    shown = codes if prior.causal else torch.where(masked, prior.mask_id, codes)
+    return process.cross_entropy(lambda codes, where, rng: prior(codes, where), codes, shown, masked)
 
 
 class Bound:
@@ -64,7 +83,7 @@ class Bound:
 
     exact = False  # whether scores are the likelihood itself
 
-    def __init__(self, prior: Transformer) -> None:
+    def __init__(self, prior: Prior) -> None:
         self._prior = prior
 
     def loss(
@@ -72,20 +91,23 @@ class Bound:
     ) -> tuple[Tensor, Tensor]:
         """What training makes small for some rows of a batch, and the bound in nats a code: two scalars.
 
-        ``network`` is the prior as the engine wrapped it.  x0: (B, N), codes of all processes: times and
-        masks are drawn for them as one, so that it does not matter how many processes share them.
+        ``network`` is the prior as the engine wrapped it.  x0: (B, L + N), of all processes: times and masks
+        are drawn for them as one, so that it does not matter how many processes share them. A picture without
+        a caption is a row whose words are MASK.
         """
-        T, mask_id = config.steps, self._prior.mask_id
-        drawn = process.corrupt(
-            x0, T, mask_id, masking=config.masking, stratified=config.stratified, rng=noise.masks
+        T, L, mask_id = config.steps, self._prior.text.length, self._prior.mask_id
+        xt, t = process.corrupt(
+            x0[:, L:], T, mask_id, masking=config.masking, stratified=config.stratified, rng=noise.masks
         )
-        x0, xt, t = (tensor[rows] for tensor in (x0, *drawn))
-        masked = xt == mask_id
+        xt = torch.cat([process.absorb_words(x0[:, :L], mask_id, rng=noise.masks), xt], dim=1) if L else xt
+        x0, xt, t = (tensor[rows] for tensor in (x0, xt, t))
+        masked = (xt == mask_id) & (x0 != mask_id)
         costs = process.cross_entropy(
             network, x0, xt, masked, rng=noise.dropout, label_smoothing=config.label_smoothing
         )
-        bound = process.loss("elbo", costs.detach(), masked, t, T)
-        return process.loss(config.loss, costs, masked, t, T).mean(), bound.mean()
+        codes = costs[:, L:], masked[:, L:], t, T
+        loss, bound = process.loss(config.loss, *codes).mean(), process.loss("elbo", *codes).detach().mean()
+        return _with_words(loss, costs[:, :L], masked[:, :L], config), bound
 
     def score(
         self, codes: Tensor, first: int, *, num_draws: int, num_steps: int | None, seed: int = 0
@@ -153,13 +175,19 @@ class Exact(Bound):
     def loss(
         self, network: Network, x0: Tensor, config: DiffusionConfig, rows: slice, noise: Noise
     ) -> tuple[Tensor, Tensor]:
-        """The mean cost of a code, which is the likelihood itself."""
+        """The mean cost of a code, which is the likelihood itself; a tenth of the captions is not shown."""
+        L, mask_id = self._prior.text.length, self._prior.mask_id
+        if L:
+            rng = noise.masks
+            hidden = torch.rand(len(x0), 1, generator=rng, device=rng.device).to(x0.device) < 0.1
+            x0 = torch.cat([x0[:, :L].masked_fill(hidden, mask_id), x0[:, L:]], dim=1)
         x0 = x0[rows]
-        everywhere = torch.ones_like(x0, dtype=torch.bool)
+        asked = x0 != mask_id
         costs = process.cross_entropy(
-            network, x0, x0, everywhere, rng=noise.dropout, label_smoothing=config.label_smoothing
+            network, x0, x0, asked, rng=noise.dropout, label_smoothing=config.label_smoothing
         )
-        return costs.mean(), costs.detach().mean()
+        codes = costs[:, L:].mean()
+        return _with_words(codes, costs[:, :L], asked[:, :L], config), codes.detach()
 
     def score(
         self, codes: Tensor, first: int, *, num_draws: int, num_steps: int | None, seed: int = 0
@@ -174,6 +202,13 @@ class Exact(Bound):
 
     def _num_free(self, num_draws: int) -> int:
         return 0
+
+
+def _with_words(codes: Tensor, costs: Tensor, asked: Tensor, config: DiffusionConfig) -> Tensor:
+    """The loss of the codes and, by its share, the mean cost of a word, (B, L) where ``asked``."""
+    if not asked.shape[1]:
+        return codes
+    return torch.lerp(codes, costs.sum() / asked.sum().clamp(min=1), config.text_share)
 
 
 def _mean_where(costs: Tensor, mask: Tensor) -> Tensor:

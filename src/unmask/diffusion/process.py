@@ -61,6 +61,17 @@ def corrupt(
     return absorb_exactly(x0, counts, mask_id, rng=rng), counts * num_steps / N
 
 
+def absorb_words(words: Tensor, mask_id: int, *, rng: torch.Generator) -> Tensor:
+    """(B, L) words with some absorbed: of a fifth of the captions all, of two fifths none, else any share.
+
+    So every conditional is learnt, and best those that are sampled: given the whole caption, and given none.
+    """
+    draws = torch.rand(len(words), 2, generator=rng, device=rng.device).to(words.device)
+    share = torch.where(draws[:, 0] < 0.2, 1.0, torch.where(draws[:, 0] < 0.6, 0.0, draws[:, 1]))
+    absorbed = torch.rand(words.shape, generator=rng, device=rng.device).to(words.device) < share[:, None]
+    return torch.where(absorbed, mask_id, words)
+
+
 def cross_entropy(
     network: Network,
     x0: Tensor,
@@ -75,7 +86,12 @@ def cross_entropy(
     xt: (B, N) int64, what the network is shown.  masked: (B, N) bool.  ``rng`` turns dropout on.
     """
     logits = network(xt, masked, rng)
-    costs = F.cross_entropy(logits, x0[masked], reduction="none", label_smoothing=label_smoothing)
+    if label_smoothing and logits.isinf().any():  # spread over what is possible
+        log_p, possible = logits.log_softmax(1), ~logits.isinf()
+        evenly = -log_p.masked_fill(~possible, 0).sum(1) / possible.sum(1)
+        costs = torch.lerp(F.nll_loss(log_p, x0[masked], reduction="none"), evenly, label_smoothing)
+    else:
+        costs = F.cross_entropy(logits, x0[masked], reduction="none", label_smoothing=label_smoothing)
     return torch.zeros(x0.shape, device=x0.device).masked_scatter(masked, costs)
 
 

@@ -122,13 +122,6 @@ class Transformer(nn.Module):
         """(B, L + N) codes and (B, Q) places to (B, Q, K) logits: ``forward`` for rows of one length."""
         return self._finish(self._gathered(codes, places, None), places, None)
 
-    def hide(self, codes: Tensor, masked: Tensor) -> Tensor:
-        """(B, N) codes as the network may be shown them when it is asked for those where ``masked``.
-
-        An autoregressive prior looks only at what is before a position: nothing needs hiding from it.
-        """
-        return codes if self.causal else torch.where(masked, self.mask_id, codes)
-
     def begin(self, batch: int) -> KVCache:
         """A function from the last code of each of ``batch`` new sequences to the logits of the next."""
         return KVCache(self, batch)

@@ -95,6 +95,8 @@ class DiffusionConfig:
     """random: each code on its own with probability t/T. fixed: exactly that share of them."""
     stratified: bool = False
     """Spread the times of a batch evenly over 1..T (beyond the paper)."""
+    text_share: float = 0.1
+    """The captions' share of the loss, where pictures have captions."""
     label_smoothing: float = 0.0
     """Share of each target spread over all codes (beyond the paper)."""
     validation_draws: int = 8
@@ -104,3 +106,5 @@ class DiffusionConfig:
         require_at_least(1, "diffusion", self, "steps", "validation_draws")
         if not 0 <= self.label_smoothing < 1:
             raise ConfigError(f"diffusion.label-smoothing={self.label_smoothing} is not in [0, 1)")
+        if not 0 <= self.text_share < 1:
+            raise ConfigError(f"diffusion.text-share={self.text_share} is not in [0, 1)")

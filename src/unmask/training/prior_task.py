@@ -1,25 +1,33 @@
 """Stage 2 as a task: a Transformer that learns to fill in codes, by diffusion or one after the other."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 import torch
+import torch.nn.functional as F
 from einops import rearrange
 from PIL import Image
 from torch import Tensor
 
 from unmask.data.batches import batch_indices
+from unmask.data.captions import Caption
 from unmask.data.codes import Codes
+from unmask.data.config import ImagesConfig
+from unmask.data.pixels import Indices
+from unmask.data.splits import Split
 from unmask.data.transforms import contact_sheet, to_pictures
+from unmask.data.vocabulary import END, Vocabulary
 from unmask.diffusion.autoregressive import autoregress
 from unmask.diffusion.fill import fill
-from unmask.diffusion.likelihood import Noise, Score, bits_per_code, cost_curve, join, likelihood_of
+from unmask.diffusion.guidance import Given
+from unmask.diffusion.likelihood import Noise, Prior, Score, bits_per_code, cost_curve, join, likelihood_of
 from unmask.diffusion.schedule import even_plan
 from unmask.diffusion.settings import Settings
 from unmask.prior.config import PriorConfig
-from unmask.prior.transformer import Transformer
+from unmask.prior.transformer import NO_TEXT, Text, Transformer
 from unmask.rng import generator
 from unmask.storage.bundles import Bundle, Part
 from unmask.training.config import DiffusionConfig, LoopConfig, OptimConfig
@@ -34,8 +42,6 @@ SAMPLE_STEPS = 32
 
 class PriorTask:
     """Trains a ``Transformer`` on codes; satisfies ``training.loop.Task``."""
-
-    objective = "bits"
 
     def __init__(
         self,
@@ -55,7 +61,11 @@ class PriorTask:
         self._codec, self._decode, self._about = codec, decode, dict(about)
         self.num_examples = optim.batch * optim.accumulate * engine.world
         stamp = codes.stamp
-        self._prior = Transformer(prior, stamp.codebook_size, stamp.grid, generator(loop.seed, "prior"))
+        self._vocabulary = vocabulary_of(codes)
+        text = Text(self._vocabulary.length, len(self._vocabulary)) if self._vocabulary else NO_TEXT
+        self._prior = Transformer(prior, stamp.codebook_size, stamp.grid, generator(loop.seed, "prior"), text)
+        self._words = {name: self._encode(codes.split(name).captions) for name in ("train", "validation")}
+        self.objective = "bits_given_caption" if self._vocabulary else "bits"
         self._model, self._optimizer = engine.setup(self._prior, adam(self._prior.parameters(), optim))
         self._ema = Ema(self._prior, optim.ema_decay)
         self._likelihood = likelihood_of(self._ema.module)
@@ -101,55 +111,90 @@ class PriorTask:
         return loss, {"loss": loss} if smoothed else {"loss": loss, "bits": bound / math.log(2)}
 
     def _batch(self, number: int) -> Tensor:
-        """The (world·batch, N) codes of all processes."""
+        """The (world·batch, L + N) words and codes of all processes."""
         batch = self._optim.batch * self._engine.world
         rows = batch_indices(number, count=len(self._train), batch=batch, seed=self._loop.seed)
-        return self._train.read(rows).to(self._engine.device)
+        return self._read("train", rows)
+
+    def _read(self, split: Split, rows: Indices) -> Tensor:
+        """(B, L + N) words and codes of these numbers."""
+        codes = self._train if split == "train" else self._validation
+        words = self._words[split][torch.from_numpy(rows)]
+        return torch.cat([words, codes.read(rows)], dim=1).to(self._engine.device)
+
+    def _encode(self, captions: Sequence[Caption]) -> Tensor:
+        """(n, L) words of captions; MASK where there is none."""
+        vocabulary, mask_id = self._vocabulary, self._prior.mask_id
+        if vocabulary is None:
+            return torch.empty(len(captions), 0, dtype=torch.int64)
+        encoded = [vocabulary.encode(caption or "") for caption in captions]
+        words = torch.tensor(encoded).view(-1, vocabulary.length)
+        return torch.where((words == END).all(1, keepdim=True), mask_id, words + mask_id + 1)
 
     def metrics(self) -> dict[str, float]:
         """Nothing is gathered over steps."""
         return {}
 
     def validate(self) -> dict[str, float]:
-        """Bits per code of the averaged prior on the validation split, with the standard error."""
+        """Bits per code of the averaged prior on the validation split, with the standard error.
+
+        Where there are captions: without them, given them, and bits per caption given the codes.
+        """
         if not len(self._validation):
             return {}
-        score = self._score_validation()
-        num_codes = self._ema.module.num_positions
-        self._curve = cost_curve(score, num_codes)
-        bits, error = bits_per_code(score, num_codes)
-        return {"bits": bits, "standard_error": error}
+        prior, L, num_codes = self._ema.module, self._prior.text.length, self._prior.num_positions
+        everything = np.arange(len(self._validation))
+        told = self._score(everything, lambda rows: (Given(prior, words=rows[:, :L]), rows[:, L:]))
+        self._curve = cost_curve(told, num_codes)
+        bits, error = bits_per_code(told, num_codes)
+        if not L:
+            return {"bits": bits, "standard_error": error}
+        nothing = torch.full((L,), prior.mask_id)
+        untold = self._score(everything, lambda rows: (Given(prior, words=nothing), rows[:, L:]))
+        metrics = dict(zip(("bits", "standard_error"), bits_per_code(untold, num_codes), strict=True))
+        metrics["bits_given_caption"] = bits
+        captioned = everything[(self._words["validation"] != prior.mask_id).all(1).numpy()]
+        if len(captioned) and not prior.causal:  # which knows no words after codes
+            words = self._score(captioned, lambda rows: (Given(prior, codes=rows[:, L:]), rows[:, :L]))
+            metrics["bits_per_caption"] = bits_per_code(words, 1)[0]
+        return metrics
 
-    def _score_validation(self) -> Score:
-        """Scores of the whole validation split; the processes take batches in turn."""
-        world, rank = self._engine.world, self._engine.rank
-        starts = range(0, len(self._validation), self._optim.batch)
-        scores = [self._score(first, mine=number % world == rank) for number, first in enumerate(starts)]
-        return Score(*map(self._engine.sum, join(scores)))
-
-    def _score(self, first: int, mine: bool) -> Score:
-        """Scores of one batch of the validation split, or zeros if another process has it."""
+    def _score(self, numbers: Indices, ask: Callable[[Tensor], tuple[Prior, Tensor]]) -> Score:
+        """Scores of what ``ask`` makes of validation rows; the processes take batches in turn."""
+        parts = np.split(numbers, range(self._optim.batch, len(numbers), self._optim.batch))
         draws, steps = self._diffusion.validation_draws, self._diffusion.steps
-        rows = range(first, min(first + self._optim.batch, len(self._validation)))
-        if not mine:
-            return self._likelihood.unscored(len(rows), draws)
-        codes = self._validation.read(rows).to(self._engine.device)
-        with self._engine.autocast():
-            return self._likelihood.score(codes, first, num_draws=draws, num_steps=steps)
+        scores, first = [], 0
+        for number, part in enumerate(parts):
+            prior, ids = ask(self._read("validation", part))
+            likelihood = likelihood_of(prior)
+            if number % self._engine.world == self._engine.rank:
+                with self._engine.autocast():
+                    scores.append(likelihood.score(ids, first, num_draws=draws, num_steps=steps))
+            else:
+                scores.append(likelihood.unscored(len(part), draws))
+            first += len(part)
+        return Score(*map(self._engine.sum, join(scores)))
 
     @torch.no_grad()
     def pictures(self) -> dict[str, Image.Image]:
         """Samples of the averaged prior, the same numbers of the same seed every time."""
         prior, images, seed = self._ema.module, range(NUM_SAMPLES), self._loop.seed
+        N, words = prior.num_positions, self._shown_words()
         if prior.causal:
-            codes = autoregress(prior, images, Settings(), seed=seed)
+            codes = autoregress(prior, images, Settings(), seed=seed, words=words)
         else:
-            masked = torch.full((NUM_SAMPLES, prior.num_positions), prior.mask_id, device=self._engine.device)
-            plan = even_plan(images, prior.num_positions, SAMPLE_STEPS, seed=seed)
-            codes = fill(prior, masked, plan, Settings(), seed=seed)
+            masked = torch.full((NUM_SAMPLES, N), prior.mask_id)
+            plan = F.pad(even_plan(images, N, SAMPLE_STEPS, seed=seed), (words.shape[1], 0))
+            rows = torch.cat([words, masked], dim=1).to(self._engine.device)
+            codes = fill(prior, rows, plan, Settings(), seed=seed)[:, words.shape[1] :]
         height, width = prior.grid
         grids = rearrange(codes.to(self._engine.device), "B (h w) -> B h w", h=height, w=width)
         return {"samples": contact_sheet(to_pictures(self._decode(grids)), columns=NUM_SAMPLES // 2)}
+
+    def _shown_words(self) -> Tensor:
+        """(NUM_SAMPLES, L) words of captions, evenly from those of the validation split, or of the others."""
+        words = self._words["validation" if len(self._validation) else "train"]
+        return words[torch.arange(NUM_SAMPLES) * len(words) // NUM_SAMPLES]
 
     def state(self) -> dict[str, Any]:
         """Network, optimiser, average, and the last curve."""
@@ -171,6 +216,15 @@ class PriorTask:
         """Codec and averaged prior: a whole model."""
         prior = self._ema.module
         config = asdict(prior.config) | {"codebook_size": prior.codebook_size, "grid": list(prior.grid)}
+        if self._vocabulary:
+            config |= {"words": list(self._vocabulary.words), "caption_length": self._vocabulary.length}
         tensors = {name: tensor.cpu() for name, tensor in prior.state_dict().items()}
         about = self._about | {"prior_step": step, "prior_validation": dict(validation), "curve": self._curve}
         return Bundle(codec=self._codec, prior=Part(config=config, tensors=tensors), about=about)
+
+
+def vocabulary_of(codes: Codes) -> Vocabulary | None:
+    """The words of the training captions; None where there are no captions."""
+    captions = codes.split("train").captions
+    length = codes.stamp.images.get("caption_words", ImagesConfig.caption_words)
+    return Vocabulary.of(captions, length) if any(captions) else None

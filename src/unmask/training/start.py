@@ -89,6 +89,7 @@ def _network_of(model: str, stage: Stage) -> dict[str, Any]:
         raise BundleError(f"{model} is a codec alone: it has no prior to start from")
     config = bundle.parts[stage].config
     if stage == "prior":
-        return {"prior": {key: config[key] for key in config if key not in ("codebook_size", "grid")}}
+        settled = ("codebook_size", "grid", "words", "caption_length")  # by codec and captions
+        return {"prior": {key: config[key] for key in config if key not in settled}}
     quantizer = config["quantizer"] | {"kmeans_batches": 0}  # its codebook is there already
     return {"codec": config | {"quantizer": quantizer}, "images": {"size": bundle.about["image_size"]}}

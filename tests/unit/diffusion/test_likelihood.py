@@ -111,7 +111,6 @@ class Counter:
     """A prior that is the surer of code 0 the more codes it knows."""
 
     causal, mask_id = False, 8
-    hide = Transformer.hide
 
     def __call__(self, codes, where, rng=None):
         known = (codes != self.mask_id).sum(1, keepdim=True).expand_as(codes)[where]
