@@ -15,7 +15,7 @@ RANKS = [
     {"data", "diffusion"},
     {"evaluation", "onnx"},
     {"models"},
-    {"editing", "importers", "training"},
+    {"editing", "importers", "prompts", "training"},
     {"pipeline"},
     {"samples"},
     {"demo", "evaluations", "studio"},

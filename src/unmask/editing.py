@@ -14,6 +14,7 @@ from unmask.data.pictures import Picture, open_picture
 from unmask.data.transforms import MAX_PIXELS, TOO_LARGE, to_pictures, to_tensor
 from unmask.diffusion.canvas import Canvas
 from unmask.diffusion.fill import Denoiser, OnStep
+from unmask.diffusion.guidance import Guided, without_context
 from unmask.diffusion.refill import refill
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.schedule import Curve
@@ -39,6 +40,8 @@ class Editor:
     background: str
     device: torch.device
     curve: Curve | None = None
+    by_context: bool = True
+    """Guidance of an edit exaggerates its surroundings; otherwise the denoiser is guided itself."""
 
     @torch.no_grad()
     def canvas(
@@ -118,10 +121,14 @@ class Edit:
         """Versions of the picture; with ``rank`` the one whose new codes are likeliest first."""
         if count < 1:
             raise ConfigError(f"{count} pictures cannot be drawn; 1 is the least", hint="--count 4")
-        editor, grid = self.editor, self.patch.grid
+        editor, grid, codes = self.editor, self.patch.grid, self._known_codes()
+        denoise: Denoiser = Canvas(editor.denoise, editor.window, grid, settings, seed=seed)
+        if editor.by_context and settings.guidance != 1:
+            blank = without_context(codes != denoise.mask_id, denoise.mask_id)
+            denoise = Guided(denoise, settings.guidance, blank=blank)
         drawn = refill(
-            Canvas(editor.denoise, editor.window, grid, settings, seed=seed),
-            self._known_codes(),
+            denoise,
+            codes,
             grid,
             count,
             settings,
@@ -131,8 +138,8 @@ class Edit:
             on_step=on_step,
         )
         best_first = drawn.log_p.argsort(descending=True, stable=True)
-        codes = drawn.codes[best_first if rank else slice(None)]
-        return [self.show(one[None])[0] for one in codes]
+        versions = drawn.codes[best_first if rank else slice(None)]
+        return [self.show(one[None])[0] for one in versions]
 
     def show(self, codes: Tensor) -> list[Image.Image]:
         """(B, N) codes of the patch, as ``on_step`` sees them, to pictures, grey where they are MASK."""

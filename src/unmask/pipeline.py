@@ -43,19 +43,21 @@ from unmask.data.sources import open_source
 from unmask.data.splits import Part
 from unmask.data.transforms import Pixels8, square, to_pictures, to_tensor
 from unmask.devices import require_device
-from unmask.diffusion.autoregressive import autoregress
+from unmask.diffusion.autoregressive import Continuer, autoregress
 from unmask.diffusion.fill import Denoiser, OnStep
-from unmask.diffusion.likelihood import bits_per_code, join, score_codes
+from unmask.diffusion.guidance import Given, Guided, GuidedContinuer, with_words
+from unmask.diffusion.likelihood import Prior, bits_per_code, join, score_codes
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.schedule import Curve
 from unmask.diffusion.settings import Settings, Use, choose
 from unmask.diffusion.start import RememberedStart
 from unmask.editing import Editor
 from unmask.errors import BundleError, ConfigError, DataError
-from unmask.models import codec_from, open_model, prior_from
+from unmask.models import codec_from, open_model, prior_from, vocabulary_from
 from unmask.onnx.config import Backend
 from unmask.onnx.denoiser import make_denoiser
 from unmask.prior.transformer import Transformer
+from unmask.prompts import Prompt, Words
 from unmask.storage.bundles import Bundle
 from unmask.storage.files import cache_folder
 
@@ -98,6 +100,7 @@ class Pipeline:
         self.codec_fingerprint = model.codec.fingerprint
         self.codec = codec_from(model.codec).to(device)
         self._prior = prior_from(model.prior).to(device) if model.prior else None
+        self._vocabulary = vocabulary_from(model.prior) if model.prior else None
         self._graph = None if backend == "torch" else make_denoiser(self.prior, names[-1], backend)
 
     def __repr__(self) -> str:
@@ -112,7 +115,10 @@ class Pipeline:
     def sample(
         self,
         count: int = 1,
+        prompt: Prompt = None,
         *,
+        negative: str = "",
+        guide: "Pipeline | None" = None,
         settings: Settings | str | None = None,
         seed: int = 0,
         first: int = 0,
@@ -122,21 +128,34 @@ class Pipeline:
     ) -> list[Image.Image]:
         """New pictures: numbers ``first`` to ``first + count - 1`` of those that a seed stands for.
 
-        Which picture a number is depends on the model and the settings, not on ``count`` or ``batch``.
+        Which picture a number is depends on the model and the settings, not on ``count`` or ``batch``. A
+        model that was trained on captions takes a ``prompt``, or one for each picture; without it captions of
+        the training, and with an empty one nothing. ``negative`` is what guidance leads away from; a
+        ``guide`` is a weaker model to lead away from.
         """
         if min(count, batch) < 1:
             raise ConfigError(f"{count} pictures, {batch} at a time, cannot be drawn; 1 of each is the least")
         chosen, images = self.settings("sample", settings, **changes), range(first, first + count)
+        words = self.words.of(prompt, images, seed)
         if self.prior.causal:
-            codes = autoregress(self.prior, images, chosen, seed=seed, batch=batch, on_step=on_step)
+            codes = autoregress(
+                self._continuer(chosen, negative, guide),
+                images,
+                chosen,
+                seed=seed,
+                words=words,
+                batch=batch,
+                on_step=on_step,
+            )
         else:
             codes = sample_codes(
-                self.denoiser,
+                self._guided(chosen, negative, guide),
                 images,
                 self.prior.grid,
                 chosen,
                 seed=seed,
                 device=self.device,
+                words=words,
                 curve=self.curve,
                 batch=batch,
                 on_step=on_step,
@@ -148,7 +167,10 @@ class Pipeline:
     def canvas(
         self,
         size: tuple[int, int],
+        prompt: str = "",
         *,
+        negative: str = "",
+        guide: "Pipeline | None" = None,
         settings: Settings | str | None = None,
         seed: int = 0,
         on_step: OnStep | None = None,
@@ -159,13 +181,16 @@ class Pipeline:
         What a code could be is the mean over all windows of the trained size that contain it.
         """
         chosen = self.settings("canvas", settings, **changes)
-        return self.editor.canvas(size, chosen, seed=seed, on_step=on_step)
+        return self._editor(chosen, prompt, negative, guide).canvas(size, chosen, seed=seed, on_step=on_step)
 
     def inpaint(
         self,
         image: Picture,
         mask: Picture | Box,
+        prompt: str = "",
         *,
+        negative: str = "",
+        guide: "Pipeline | None" = None,
         count: int = 4,
         rank: bool = False,
         seam: int | None = None,
@@ -180,15 +205,19 @@ class Pipeline:
         Other pixels stay as they are, bit for bit, but for a seam of so many pixels around the selection over
         which new fades into old; unless given it is half as wide as a code, and 0 is a hard edge. With
         ``rank`` the version whose new codes the model finds likeliest comes first. Pictures larger than those
-        of the training are a ``canvas``.
+        of the training are a ``canvas``. Guidance exaggerates a ``prompt`` or, without one, the surroundings.
         """
-        chosen, edit = self.settings("edit", settings, **changes), self.editor.selected(image, mask, seam)
+        chosen = self.settings("edit", settings, **changes)
+        edit = self._editor(chosen, prompt, negative, guide).selected(image, mask, seam)
         return edit.draw(count, chosen, seed=seed, rank=rank, on_step=on_step)
 
     def extend(
         self,
         image: Picture,
+        prompt: str = "",
         *,
+        negative: str = "",
+        guide: "Pipeline | None" = None,
         left: int = 0,
         top: int = 0,
         right: int = 0,
@@ -206,7 +235,7 @@ class Pipeline:
         The seam lies within the picture, along the edges that were moved.
         """
         chosen = self.settings("edit", settings, **changes)
-        edit = self.editor.beyond(image, (left, top, right, bottom), seam)
+        edit = self._editor(chosen, prompt, negative, guide).beyond(image, (left, top, right, bottom), seam)
         return edit.draw(count, chosen, seed=seed, rank=rank, on_step=on_step)
 
     @torch.no_grad()
@@ -235,7 +264,7 @@ class Pipeline:
         scores, first = [], 0
         for images in self._batches(pictures):
             codes = rearrange(self.codec.encode(images), "B h w -> B (h w)")
-            scores.append(score_codes(self.prior, codes, first, num_draws=draws, num_steps=steps, seed=seed))
+            scores.append(score_codes(self.untold, codes, first, num_draws=draws, num_steps=steps, seed=seed))
             first += len(images)
             report(first)
         if not scores:
@@ -292,9 +321,59 @@ class Pipeline:
         return self._prior
 
     @cached_property
+    def words(self) -> Words:
+        """The words that the prior knows."""
+        return Words(self._vocabulary, self.prior.mask_id, self.about.get("prior_captions", []))
+
+    @property
+    def untold(self) -> Prior:
+        """The prior of codes alone, told nothing in words."""
+        return Given(self.prior, words=self.words.ids("")) if self.words.length else self.prior
+
+    @cached_property
     def denoiser(self) -> Denoiser:
-        """The prior as samplers ask it: what it says before anything is known is computed once."""
+        """The prior as samplers ask it: what it says before anything is known is computed once.
+
+        Where it knows words it takes rows of them and of codes.
+        """
         return RememberedStart(self._graph or self.prior)
+
+    def _guided(self, settings: Settings, negative: str, guide: "Pipeline | None") -> Denoiser:
+        """The denoiser of rows, led away from a guide or from what it says when it is told something else."""
+        words, weight = self.words, settings.guidance
+        if guide is not None:
+            self._check_guide(guide)
+            return Guided(self.denoiser, weight, guide=guide.denoiser, num_words=words.length)
+        if weight == 1 or not words.length:
+            words.ids(negative)
+            return self.denoiser
+        return Guided(self.denoiser, weight, blank=with_words(words.ids(negative)), num_words=words.length)
+
+    def _continuer(self, settings: Settings, negative: str, guide: "Pipeline | None") -> Continuer:
+        if guide is not None:
+            raise ConfigError("an autoregressive prior takes no guide")
+        untold = self.words.ids(negative)
+        guided = settings.guidance != 1 and self.words.length
+        return GuidedContinuer(self.prior, settings.guidance, untold) if guided else self.prior
+
+    def _check_guide(self, guide: "Pipeline") -> None:
+        if (guide.codec_fingerprint, guide.words.vocabulary) != (
+            self.codec_fingerprint,
+            self.words.vocabulary,
+        ):
+            raise ConfigError(
+                "a guide must know the same codes and words: it is another checkpoint, or a smaller prior"
+            )
+
+    def _editor(self, settings: Settings, prompt: str, negative: str, guide: "Pipeline | None") -> Editor:
+        """The editor, told something."""
+        denoise = self._given(self._guided(settings, negative, guide), prompt)
+        return replace(self.editor, denoise=denoise, by_context=not prompt and guide is None)
+
+    def _given(self, denoise: Denoiser, prompt: str) -> Denoiser:
+        """The denoiser of codes that one of rows is once it is told something, or nothing."""
+        words = self.words.ids(prompt)
+        return Given(denoise, words=words) if len(words) else denoise
 
     @cached_property
     def editor(self) -> Editor:
@@ -309,7 +388,7 @@ class Pipeline:
         return Editor(
             encode=partial(encode_tiles, self.codec.encode, factor=factor, tile=self._tile),
             decode=self.decode,
-            denoise=self.denoiser,
+            denoise=self._given(self.denoiser, ""),
             window=self.prior.grid,
             factor=factor,
             background=self.images.background,

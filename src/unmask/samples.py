@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from unmask.diffusion.fill import OnStep
     from unmask.pipeline import Pipeline
     from unmask.processes import Processes
+    from unmask.prompts import Prompt
 
 STAMP = "samples.json"  # what a folder's pictures are
 BATCH = 16
@@ -33,7 +34,7 @@ BATCH = 16
 class SampleFolder:
     """The pictures of one request: those in the folder, and those that could be.
 
-    Settings are chosen as in ``Pipeline.sample``.
+    Settings are chosen, and prompts given, as in ``Pipeline.sample``.
     """
 
     def __init__(
@@ -42,9 +43,14 @@ class SampleFolder:
         model: "Pipeline",
         seed: int = 0,
         settings: Settings | str | None = None,
+        *,
+        prompt: "Prompt" = None,
+        negative: str = "",
+        guide: "Pipeline | None" = None,
         **changes: Any,
     ) -> None:
         self.path, self.model, self.seed = Path(path), model, seed
+        self.asked: dict[str, Any] = {"prompt": prompt, "negative": negative, "guide": guide}
         self.settings = model.settings("sample", settings, **changes)
 
     def fill(
@@ -117,7 +123,9 @@ class SampleFolder:
 
     def _request(self) -> dict[str, Any]:
         """What a picture depends on, beside its number, as it comes back from JSON."""
-        return {"model": self.model.fingerprint, "seed": self.seed} | self.settings.of("sample")
+        asked = self.asked | {"guide": self.asked["guide"] and self.asked["guide"].fingerprint}
+        told = {name: value for name, value in asked.items() if value}
+        return {"model": self.model.fingerprint, "seed": self.seed} | self.settings.of("sample") | told
 
     def _compare(self, stamp: Path) -> None:
         """Refuse to mix pictures of different requests."""
@@ -127,8 +135,9 @@ class SampleFolder:
         except (ValueError, TypeError) as error:
             raise DataError(f"{stamp} is damaged: {error}", hint=hint) from None
         there = Settings().of("sample") | there  # a setting that is not there yet had its default
-        wanted = self._request().items()
-        changed = [f"{key} {there.get(key)}, not {value}" for key, value in wanted if there.get(key) != value]
+        wanted = dict.fromkeys(self.asked) | self._request()
+        differing = [key for key in wanted if there.get(key) != wanted[key]]
+        changed = [f"{key} {there.get(key)}, not {wanted[key]}" for key in differing]
         if changed:
             message = f"{self.path} holds samples of another request: {'; '.join(changed)}"
             raise DataError(message, hint=hint)
@@ -147,6 +156,7 @@ class SampleFolder:
         """Draw a part and write what is not there yet."""
         pictures = self.model.sample(
             len(part),
+            **self.asked,
             settings=self.settings,
             first=part.start,
             seed=self.seed,

@@ -7,9 +7,11 @@ from collections import Counter
 import pytest
 import torch
 
+from unmask.diffusion.autoregressive import autoregress
 from unmask.diffusion.fill import fill
-from unmask.diffusion.guidance import Given, Guided, without_context, without_text
+from unmask.diffusion.guidance import Given, Guided, GuidedContinuer, with_words, without_context
 from unmask.diffusion.schedule import even_plan
+from unmask.diffusion.settings import Settings
 from unmask.rng import generator
 
 L, N, K = 1, 4, 3  # a word, then the codes of a 2×2 grid
@@ -81,7 +83,7 @@ def law(table, start):
 def drawn(denoise, start, seed=1):
     rows = torch.tensor(start).expand(COUNT, -1)
     plan = even_plan(range(COUNT), rows.shape[1], STEPS, seed=seed)
-    return fill(denoise, rows, plan, seed=seed, batch=COUNT)
+    return fill(denoise, rows, plan, Settings(), seed=seed, batch=COUNT)
 
 
 def chi_square(rows, law):
@@ -129,8 +131,8 @@ def test_a_row_may_be_given_its_own_word(rng):
     assert torch.equal(Given(Table(), words=text)(codes, where), said[:, :K])
 
 
-def guided(weight, **options):
-    return Guided(Table(), weight, blank=without_text(L, MASK, **options), num_words=L)
+def guided(weight, untold=MASK):
+    return Guided(Table(), weight, blank=with_words(torch.tensor([untold])), num_words=L)
 
 
 class TestGuidance:
@@ -150,14 +152,14 @@ class TestGuidance:
         torch.testing.assert_close(guided(1.0)(rows, where), Table()(rows, where))
 
     def test_negative_text_takes_the_place_of_none(self):
-        rows = drawn(guided(2.0, negative=torch.tensor([4])), self.start)
+        rows = drawn(guided(2.0, untold=4), self.start)
         assert chi_square(rows, law(Exaggerated(2.0, untold=4), self.start)) < 4
         assert chi_square(rows, law(Exaggerated(2.0), self.start)) > 8
 
     def test_it_makes_one_pass_of_twice_the_rows(self):
         table = Table()
         rows = torch.tensor(self.start).expand(7, -1)
-        Guided(table, 2.0, blank=without_text(L, MASK))(rows, rows == MASK)
+        Guided(table, 2.0, blank=with_words(torch.tensor([MASK])))(rows, rows == MASK)
         assert table.rows == [14]
 
     def test_a_ramp_goes_from_all_masked_to_none(self):
@@ -188,3 +190,30 @@ class TestGuidance:
 
         rows = drawn(Guided(Table(), 2.0, blank=without_context(known, MASK)), start)
         assert chi_square(rows, law(WithoutContext(), start)) < 4
+
+    def test_an_autoregressive_prior_is_guided_alike(self):
+        class Raster(Table):
+            num_positions = N
+
+            def begin(self, batch):
+                state, place = torch.full((batch, L + N), MASK), itertools.count()
+
+                def next_logits(last):
+                    i = next(place)
+                    if last is not None:
+                        state[:, i - 1] = last
+                    return self.logits[tuple(state.T)][:, i]
+
+                return next_logits
+
+        words = torch.full((COUNT, L), 5)
+        prior = GuidedContinuer(Raster(), 2.0, torch.tensor([MASK]))
+        codes = autoregress(prior, range(COUNT), Settings(), seed=1, words=words, batch=COUNT)
+        exact, states = Exaggerated(2.0), {self.start: 1.0}
+        for i in range(L, L + N):
+            states = {
+                (*state[:i], code, *state[i + 1 :]): weight * exact.p(state)[i, code].item()
+                for state, weight in states.items()
+                for code in range(K)
+            }
+        assert chi_square(torch.cat([words, codes], dim=1), states) < 4

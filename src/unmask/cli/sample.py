@@ -3,10 +3,11 @@
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from PIL import Image
+from tyro.conf import Positional, arg
 
 from unmask.cli.arguments import BackendOption, DeviceOption, Model, SettingsOption, settings_flags
 from unmask.cli.loading import load_model
@@ -25,6 +26,7 @@ HELP = """Draw new pictures into a folder, files named by number.
   unmask sample emoji --count 64 --grid sheet.png
   unmask sample runs/prior --steps 64 --remask 1 --gif unmasking.gif --out corrected
   unmask sample runs/prior --settings paper --out paper
+  unmask sample emoji "woman astronaut" --guidance 3 --negative flag --out astronauts
   torchrun --nproc-per-node 4 -m unmask sample runs/prior --count 50000 --out many
 
 After a stop, run the same command again to continue; with a larger count, only what is missing is drawn. The
@@ -41,6 +43,14 @@ class Arguments:
     """Arguments of the command."""
 
     model: Model
+    prompt: Annotated[str | None, Positional, arg(metavar="PROMPT")] = None
+    """What the pictures show, in words that the model knows. Without: as the pictures of its training."""
+    captions: Path | None = None
+    """A text file of prompts, one for each picture, over and over."""
+    negative: str = ""
+    """What guidance leads away from."""
+    guide: str | None = None
+    """A weaker model for guidance to lead away from: an earlier checkpoint, or a smaller prior."""
     count: int = 16
     """Pictures to have in the folder."""
     seed: int = 0
@@ -61,6 +71,8 @@ class Arguments:
         """Refuse what could not be done, before anything is computed."""
         if min(self.count, self.batch) < 1:
             raise ConfigError(f"{self.count} pictures, {self.batch} at a time: 1 of each is the least")
+        if self.prompt is not None and self.captions is not None:
+            raise ConfigError("a prompt and a file of captions are two ways to say what to draw: take one")
         if self.grid:
             check_out(self.grid, option="--grid")
         if self.gif:
@@ -77,7 +89,17 @@ def main(argv: list[str]) -> None:
     processes, given = Processes(arguments.device), arguments.sampling
     with processes.first_goes_first():  # what one process fetches or makes, the others find
         model = load_model(arguments.model, str(processes.device), arguments.backend)
-    folder = SampleFolder(arguments.out, model, arguments.seed, given.settings, **given.changes)
+        guide = load_model(arguments.guide, str(processes.device)) if arguments.guide else None
+    folder = SampleFolder(
+        arguments.out,
+        model,
+        arguments.seed,
+        given.settings,
+        prompt=read_prompts(arguments.captions) if arguments.captions else arguments.prompt,
+        negative=arguments.negative,
+        guide=guide,
+        **given.changes,
+    )
     film: list[Tensor] = []
     watch = (lambda codes: film.append(codes[:MOVING].clone())) if arguments.gif else None
     with bar("sampling", visible=processes.is_first) as report:
@@ -88,6 +110,17 @@ def main(argv: list[str]) -> None:
             _write_sheet(arguments.grid, folder, min(arguments.count, SHEET))
         if arguments.gif:
             _write_animation(arguments.gif, model, film)
+
+
+def read_prompts(path: Path) -> list[str]:
+    """The lines of a text file."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read as text: {error}") from error
+    if not lines:
+        raise ConfigError(f"{path} holds no captions; wanted one a line")
+    return lines
 
 
 def _write_sheet(path: Path, folder: SampleFolder, count: int) -> None:

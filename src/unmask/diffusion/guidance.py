@@ -6,16 +6,18 @@ normalised at every position: p is what the prior says, p₀ what it says when i
 exaggerated.
 """
 
+import itertools
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
+from unmask.diffusion.autoregressive import Continuer
 from unmask.diffusion.fill import Denoiser
 from unmask.prior.transformer import NO_TEXT
 
 Weight = float | tuple[float, float]
-"""w, or one that moves linearly with the share of codes that are masked: from all of them to none."""
+"""w of ``Settings.guidance``; two move linearly with the share of codes masked, from all of them to none."""
 Blank = Callable[[Tensor], Tensor]
 """(B, n) rows to the same without what guidance exaggerates."""
 
@@ -38,12 +40,12 @@ class Given:
         """The id that stands for a code not known, which is also K."""
         return self._denoise.mask_id
 
-    def __call__(self, ids: Tensor, where: Tensor) -> Tensor:
+    def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
         """(B, n) ids with MASK and the (B, n) positions wanted to their logits, row-major; of codes K."""
-        rows, wanted = [ids], [where]
+        rows, wanted = [codes], [where]
         for given, place in ((self._words, 0), (self._codes, 1)):
             if given is not None:
-                rows.insert(place, given.to(ids.device).expand(len(ids), -1))
+                rows.insert(place, given.to(codes.device).expand(len(codes), -1))
                 wanted.insert(place, torch.zeros_like(rows[place], dtype=torch.bool))
         logits = self._denoise(torch.cat(rows, dim=1), torch.cat(wanted, dim=1))
         return logits if self._words is None else logits[:, : self.mask_id]
@@ -86,6 +88,40 @@ class Guided:
         return exaggerate(told, untold, weight[:, None])
 
 
+class GuidedContinuer:
+    """An autoregressive prior that reads each caption, and beside it another or none; one pass of both."""
+
+    def __init__(self, prior: Continuer, weight: Weight, untold: Tensor) -> None:
+        """``untold`` are the (L,) words of the other caption, MASK for none."""
+        self._prior, self._weight, self._untold = prior, weight, untold
+
+    @property
+    def mask_id(self) -> int:
+        """K, the number of codes."""
+        return self._prior.mask_id
+
+    @property
+    def num_positions(self) -> int:
+        """N, the codes of one picture."""
+        return self._prior.num_positions
+
+    def begin(self, batch: int) -> Callable[[Tensor | None], Tensor]:
+        """A function from the last (B,) words or codes, None at first, to the (B, K) logits of the next."""
+        advance, L, N = self._prior.begin(2 * batch), len(self._untold), self.num_positions
+        places = itertools.count()
+
+        def next_logits(last: Tensor | None) -> Tensor:
+            place = next(places)
+            if last is not None:
+                other = self._untold[place - 1].to(last).expand(batch) if place <= L else last
+                last = torch.cat([last, other])
+            told, untold = advance(last).chunk(2)
+            left = torch.full((batch, 1), 1 - max(place - L, 0) / N, device=told.device)
+            return exaggerate(told, untold, weight_at(self._weight, left))
+
+        return next_logits
+
+
 def exaggerate(told: Tensor, untold: Tensor, weight: Tensor) -> Tensor:
     """(n, K) logits of p₀^(1−w) · p^w; what is impossible to both stays so."""
     return torch.where(told == untold, told, untold + weight * (told - untold))
@@ -97,15 +133,9 @@ def weight_at(weight: Weight, left: Tensor) -> Tensor:
     return last + (first - last) * left
 
 
-def without_text(length: int, mask_id: int, negative: Tensor | None = None) -> Blank:
-    """Rows with their first L words masked, or with a ``negative`` text of (L,) ids in their place."""
-
-    def blank(rows: Tensor) -> Tensor:
-        rows = rows.clone()
-        rows[:, :length] = mask_id if negative is None else negative.to(rows)
-        return rows
-
-    return blank
+def with_words(words: Tensor) -> Blank:
+    """Rows with other words than their own, (L,): MASK, or those of a negative prompt."""
+    return lambda rows: torch.cat([words.to(rows).expand(len(rows), -1), rows[:, len(words) :]], dim=1)
 
 
 def without_context(known: Tensor, mask_id: int) -> Blank:

@@ -1,6 +1,7 @@
 """Codes of new pictures: settings become a plan and one call of ``fill``."""
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from unmask.diffusion.fill import Denoiser, OnStep, fill
@@ -16,11 +17,21 @@ def sample_codes(
     *,
     seed: int,
     device: torch.device,
+    words: Tensor | None = None,
     curve: Curve | None = None,
     batch: int = 16,
     on_step: OnStep | None = None,
 ) -> Tensor:
-    """(len(images), N) codes of the given numbers of a request, drawn from nothing by ``fill``."""
+    """(len(images), N) codes of the given numbers of a request, drawn from nothing by ``fill``.
+
+    ``words`` are those of their captions, (len(images), L), of a denoiser of rows that have some.
+    """
     plan = make_plan(images, grid, settings, seed=seed, curve=curve)
     codes = torch.full(plan.shape, denoise.mask_id, device=device)
-    return fill(denoise, codes, plan, settings, seed=seed, first=images.start, batch=batch, on_step=on_step)
+    L = 0 if words is None else words.shape[1]
+    if words is not None:  # those not known come last: codes are drawn as if nothing was told
+        plan, codes = F.pad(plan, (L, 0)), torch.cat([words.to(device), codes], dim=1)
+    watch = (lambda rows: on_step(rows[:, L:])) if on_step else None
+    return fill(denoise, codes, plan, settings, seed=seed, first=images.start, batch=batch, on_step=watch)[
+        :, L:
+    ]

@@ -59,6 +59,15 @@ class Settings:
         step=0.05,
         usual=1.5,
     )
+    guidance: float | tuple[float, float] = setting(
+        1.0,
+        "Guidance",
+        "Above 1 pictures follow what they are told more closely: a prompt, or the surroundings of an edit. "
+        "Two numbers: from the first code linearly to the last.",
+        minimum=0,
+        step=0.25,
+        usual=6,
+    )
     schedule: str = setting(
         "even",
         "Schedule",

@@ -50,7 +50,9 @@ def warm_up(model: Pipeline) -> None:
     codes = torch.full((1, model.prior.num_positions), model.prior.mask_id)
     model.preview(codes)
     if not model.prior.causal:
-        model.denoiser(codes.to(model.device), torch.ones_like(codes, dtype=torch.bool).to(model.device))
+        model.editor.denoise(
+            codes.to(model.device), torch.ones_like(codes, dtype=torch.bool).to(model.device)
+        )
 
 
 def _sampling(request: Sample, model: Pipeline) -> Task:

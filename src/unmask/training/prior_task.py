@@ -38,6 +38,7 @@ from unmask.training.scalars import averaged
 
 NUM_SAMPLES = 16  # drawn at every validation
 SAMPLE_STEPS = 32
+MAX_CAPTIONS = 4096  # of the training that a model remembers
 
 
 class PriorTask:
@@ -219,8 +220,18 @@ class PriorTask:
         if self._vocabulary:
             config |= {"words": list(self._vocabulary.words), "caption_length": self._vocabulary.length}
         tensors = {name: tensor.cpu() for name, tensor in prior.state_dict().items()}
-        about = self._about | {"prior_step": step, "prior_validation": dict(validation), "curve": self._curve}
+        about = (
+            self._about
+            | self._some_captions()
+            | {"prior_step": step, "prior_validation": dict(validation), "curve": self._curve}
+        )
         return Bundle(codec=self._codec, prior=Part(config=config, tensors=tensors), about=about)
+
+    def _some_captions(self) -> dict[str, list[str]]:
+        """Captions of the training, evenly chosen, to be sampled where nothing else is asked for."""
+        captions = [caption for caption in self._train.captions if caption]
+        chosen = captions[:: math.ceil(len(captions) / MAX_CAPTIONS)] if captions else []
+        return {"prior_captions": chosen} if chosen else {}
 
 
 def vocabulary_of(codes: Codes) -> Vocabulary | None:

@@ -1,0 +1,55 @@
+"""What a prior is told in words: prompts to ids, and ids to captions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from unmask.data.vocabulary import END, Vocabulary
+from unmask.errors import ConfigError
+from unmask.rng import derive
+
+Prompt = str | Sequence[str] | None
+"""A text for all pictures, or one for each in turn; None: captions of the training. Empty: nothing."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of a prior. One that was trained without captions has none, and no room for any."""
+
+    vocabulary: Vocabulary | None
+    mask_id: int
+    captions: Sequence[str] = ()
+    """Some of the training, each as often as it was there."""
+
+    @property
+    def length(self) -> int:
+        """L, the words of a caption."""
+        return self.vocabulary.length if self.vocabulary else 0
+
+    def ids(self, text: str) -> Tensor:
+        """(L,) ids of a prompt; MASK of an empty one."""
+        if not text.strip() or self.vocabulary is None:
+            if text.strip():
+                raise ConfigError(
+                    "this model knows no words: it was trained without captions",
+                    hint="train another on pictures with captions: docs/captions.md",
+                )
+            return torch.full((self.length,), self.mask_id)
+        return torch.tensor(self.vocabulary.encode_prompt(text)) + self.mask_id + 1
+
+    def of(self, prompt: Prompt, images: range, seed: int) -> Tensor:
+        """(len(images), L) ids of what is asked for, by the numbers of pictures within a request."""
+        if prompt is None and self.captions:
+            texts = [self.captions[derive(seed, "caption", image) % len(self.captions)] for image in images]
+        else:
+            asked = [prompt] if isinstance(prompt, str) else list(prompt or [""])
+            texts = [asked[image % len(asked)] for image in images]
+        return torch.stack([self.ids(text) for text in texts])
+
+    def text(self, ids: Tensor) -> str:
+        """The caption that (L,) ids stand for; what is not known is left out."""
+        assert self.vocabulary is not None, "only a prior that knows words says any"
+        tokens = (ids - self.mask_id - 1).clamp(min=END)
+        return self.vocabulary.decode(tokens.tolist())
