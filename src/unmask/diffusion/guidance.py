@@ -14,7 +14,6 @@ from torch import Tensor
 
 from unmask.diffusion.autoregressive import Continuer
 from unmask.diffusion.fill import Denoiser
-from unmask.prior.transformer import NO_TEXT
 
 Weight = float | tuple[float, float]
 """w of ``Settings.guidance``; two move linearly with the share of codes masked, from all of them to none."""
@@ -25,7 +24,7 @@ Blank = Callable[[Tensor], Tensor]
 class Given:
     """A denoiser of a part of longer rows: of codes whose caption is given, or of words whose codes are."""
 
-    text = NO_TEXT
+    caption_length = 0  # of its rows: what is given is no part of them
 
     def __init__(
         self, denoise: Denoiser, *, words: Tensor | None = None, codes: Tensor | None = None

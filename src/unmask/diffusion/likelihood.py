@@ -15,7 +15,6 @@ from torch import Tensor
 
 from unmask.diffusion import process
 from unmask.diffusion.process import Network, antithetic_masks, count_shares, count_weights, stratified_counts
-from unmask.prior.transformer import Text
 from unmask.rng import generator
 from unmask.training.config import DiffusionConfig
 
@@ -25,8 +24,9 @@ CURVE_BINS = 32
 class Prior(Protocol):
     """What a score asks of a network: of codes alone, or of codes or words of which the others are given."""
 
-    text: Text
-    """The room for words before codes that a row has."""
+    @property
+    def caption_length(self) -> int:
+        """L, the words before the codes of a row."""
 
     @property
     def causal(self) -> bool:
@@ -95,7 +95,7 @@ class Bound:
         are drawn for them as one, so that it does not matter how many processes share them. A picture without
         a caption is a row whose words are MASK.
         """
-        T, L, mask_id = config.steps, self._prior.text.length, self._prior.mask_id
+        T, L, mask_id = config.steps, self._prior.caption_length, self._prior.mask_id
         xt, t = process.corrupt(
             x0[:, L:], T, mask_id, masking=config.masking, stratified=config.stratified, rng=noise.masks
         )
@@ -176,7 +176,7 @@ class Exact(Bound):
         self, network: Network, x0: Tensor, config: DiffusionConfig, rows: slice, noise: Noise
     ) -> tuple[Tensor, Tensor]:
         """The mean cost of a code, which is the likelihood itself; a tenth of the captions is not shown."""
-        L, mask_id = self._prior.text.length, self._prior.mask_id
+        L, mask_id = self._prior.caption_length, self._prior.mask_id
         if L:
             rng = noise.masks
             hidden = torch.rand(len(x0), 1, generator=rng, device=rng.device).to(x0.device) < 0.1

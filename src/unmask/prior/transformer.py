@@ -99,6 +99,11 @@ class Transformer(nn.Module):
         return self.grid[0] * self.grid[1]
 
     @property
+    def caption_length(self) -> int:
+        """L, the words of a caption."""
+        return self.text.length
+
+    @property
     def row_length(self) -> int:
         """L + N, the words of a caption and the codes of its picture."""
         return self.text.length + self.num_positions
