@@ -1,6 +1,7 @@
 """The tree is the data's path: a module imports only what stands to its left (docs/architecture.md)."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -91,3 +92,17 @@ def test_what_the_source_never_says(phrase):
 def test_help_does_not_wait_for_torch():
     code = "import sys, unmask.cli.main as m; m.main(['--help']); assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_the_walks_name_functions_that_are_where_they_say():
+    page = (SOURCE.parents[1] / "docs/architecture.md").read_text()
+    walks = page.split("## Two walks")[1].split("## Contracts")[0].split("```")[1::2]
+    steps = [
+        re.match(r" *([\w/]+\.py) +(\S+)((?:, \w+)*)", line) for walk in walks for line in walk.splitlines()
+    ]
+    named = [(step[1], name) for step in steps if step for name in [step[2], *step[3].split(", ")[1:]]]
+    assert len(named) > 30
+    for path, name in named:
+        source = (SOURCE / path).read_text()
+        for part in name.strip(",").split("."):
+            assert re.search(rf"\b(def|class) {part}\b", source), f"{path} has no {part}"
