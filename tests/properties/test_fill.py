@@ -125,6 +125,21 @@ def test_the_law_of_confidence_is_maskgits():
     assert chi_square(drawn, law_of_a_rule(Table(), lambda p, hidden, drawn: hidden[:2])) > 1000
 
 
+def test_the_law_of_margins_is_that_of_the_farthest_ahead():
+    """Which positions come first does not depend on what is drawn there."""
+
+    def ahead(p, hidden, drawn):
+        top = p.topk(2, dim=1).values
+        ranked = sorted(hidden, key=lambda i: (top[i, 1] - top[i, 0]).item())
+        return ranked[: {4: 2, 2: 1, 1: 1}[len(hidden)]]
+
+    plan = torch.tensor([[1, 3, 2, 3]]).expand(COUNT, N)
+    settings = Settings(order="margin", choice_temperature=0)
+    drawn = fill(Table(), masked(COUNT), plan, settings, seed=1, batch=COUNT)
+    assert chi_square(drawn, law_of_a_rule(Table(), ahead)) < ENOUGH
+    assert chi_square(drawn, law_of_a_rule(Table(), lambda p, hidden, drawn: hidden[:2])) > 1000
+
+
 def test_the_law_of_entropy_is_that_of_the_largest_sets_below_gamma():
     gamma = 1.0
 

@@ -32,7 +32,23 @@ def confidence(
 
     Confidence is log p with Gumbel noise, whose temperature falls with the share of codes that stay masked.
     """
-    sure = log_p.gather(1, drawn[:, None]).squeeze(1)
+    return _noisily(log_p.gather(1, drawn[:, None]).squeeze(1), masked, counts, noise, settings)
+
+
+def margin(
+    log_p: Tensor, drawn: Tensor, masked: Tensor, counts: Tensor, noise: Tensor, settings: Settings
+) -> Tensor:
+    """As many as planned, those whose two likeliest codes differ most in probability.
+
+    Kim et al., 2025, "Train for the worst, plan for the best": where two codes are nearly as likely the model
+    has not decided, however likely both are. Of the difference the logarithm has the noise of ``confidence``.
+    """
+    first, second = log_p.double().exp().topk(2, dim=1).values.unbind(1)
+    return _noisily((first - second).log(), masked, counts, noise, settings)
+
+
+def _noisily(sure: Tensor, masked: Tensor, counts: Tensor, noise: Tensor, settings: Settings) -> Tensor:
+    """The surest, (n,) at the masked positions, with noise that falls with the share that stays masked."""
     left = (masked.sum(1) - counts) / masked.shape[1]
     scores = torch.zeros_like(noise).masked_scatter(masked, sure.to(noise))
     return highest(scores + settings.choice_temperature * left[:, None] * noise, masked, counts)
@@ -78,5 +94,5 @@ def highest(scores: Tensor, among: Tensor, counts: Tensor) -> Tensor:
     return among & (ranks < counts[:, None])
 
 
-RULES: dict[str, Rule] = {"confidence": confidence, "entropy": entropy}
+RULES: dict[str, Rule] = {"confidence": confidence, "margin": margin, "entropy": entropy}
 """The orders that look at all masked positions."""

@@ -30,6 +30,7 @@ ORDERS = {
     "halton": "spread evenly",
     "raster": "row by row",
     "confidence": "the surest first (MaskGIT)",
+    "margin": "where the likeliest code is farthest ahead of the next",
     "entropy": "as many of the surest as gamma allows, at its own pace",
 }
 
@@ -111,8 +112,8 @@ class Settings:
     )
     choice_temperature: float = setting(
         4.5,
-        "Noise on the confidence",
-        "Order confidence: noise, falling to nothing with the share of codes masked.",
+        "Noise on the order",
+        "Orders confidence and margin: noise, falling to nothing with the share of codes masked.",
         minimum=0,
         step=0.5,
         usual=10,

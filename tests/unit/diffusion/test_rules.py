@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from unmask.diffusion.rules import confidence, entropy, exchange, highest
+from unmask.diffusion.rules import confidence, entropy, exchange, highest, margin
 from unmask.diffusion.settings import Settings
 from unmask.rng import generator
 
@@ -54,6 +54,25 @@ def test_noise_on_the_confidence_falls_with_what_stays_masked(masked, log_p, rng
     assert torch.equal(
         confidence(log_p, drawn, masked, masked.sum(1), noise, Settings(choice_temperature=1e9)), masked
     )
+
+
+def test_margin_takes_the_planned_number_of_those_farthest_ahead(masked, log_p):
+    drawn, counts = log_p.argmin(1), torch.tensor([1, 3, 2, 4])
+    chosen = margin(log_p, drawn, masked, counts, NONE, Settings())
+    assert torch.equal(chosen.sum(1), counts)
+    ordered = log_p.exp().sort(dim=1, descending=True).values
+    ahead = torch.full((A, N), math.inf).double().masked_scatter(masked, ordered[:, 0] - ordered[:, 1])
+    for row in range(A):
+        assert ahead[row][chosen[row]].min() > ahead[row][masked[row] & ~chosen[row]].max()
+
+
+def test_a_code_that_is_as_likely_as_the_next_comes_last():
+    """However likely both are: 0.45 and 0.45 against 0.3 and 0.2."""
+    masked, counts = torch.ones(1, 2, dtype=torch.bool), torch.tensor([1])
+    log_p = torch.tensor([[0.45, 0.45, 0.1, 0.0], [0.3, 0.2, 0.25, 0.25]]).log()
+    zero = torch.zeros(1, 2, dtype=torch.float64)
+    assert margin(log_p, log_p.argmax(1), masked, counts, zero, Settings()).tolist() == [[False, True]]
+    assert confidence(log_p, log_p.argmax(1), masked, counts, zero, Settings()).tolist() == [[True, False]]
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 2.0, 1e9])

@@ -9,7 +9,7 @@ GRID, N, K = (3, 5), 15, 6
 CURVE = {"ratio": [0.1, 1.0], "nats": [0.5, 1.5]}
 WAYS = [
     *({"schedule": schedule, "order": order} for schedule in ("even", "cosine", "arccos", "optimal")
-      for order in ("random", "halton", "raster", "confidence")),
+      for order in ("random", "halton", "raster", "confidence", "margin")),
     {"order": "entropy"},
     {"remask": 0.5},
     {"order": "halton", "remask": 1.0, "remask_cap": 0.1},
