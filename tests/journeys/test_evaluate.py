@@ -118,7 +118,7 @@ def test_held_out_pictures_show_what_samples_could_reach(equipped):
     ("words", "sentence"),
     [
         (["--metrics", "fid,beauty"], "there is no metric 'beauty'"),
-        (["--steps", "many"], "'many' is no list for steps"),
+        (["--steps", "many"], "'many' is no value of steps"),
         (["--schedule", "slow"], "there is no schedule 'slow'"),
         (["--count", "1"], "--count must be at least 2"),
         (

@@ -134,10 +134,10 @@ def test_an_autoregressive_prior_is_sampled_by_the_same_command(shell, autoregre
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--steps", "0"], "steps 0 would reveal nothing"),
-        (["--temperature", "-1"], "temperature -1.0 is negative"),
+        (["--steps", "0"], "steps 0 should be at least 1"),
+        (["--temperature", "-1"], "temperature -1.0 should be at least 0"),
         (["--count", "0"], "1 of each is the least"),
-        (["--top-p", "0"], "top-p 0.0 is not in (0, 1]"),
+        (["--top-p", "0"], "top-p 0.0 should be from 0.01 to 1"),
         (["--grid", "sheet.jpg"], "does not end in .png"),
         (["--gif", "nowhere/film.gif"], "there is no folder nowhere"),
         (["--out", "photos"], "photos holds something else than samples"),

@@ -228,7 +228,10 @@ class Setting:
     def read(self, words: Sequence[str]) -> Any:
         """A value from what was typed: ``all`` is None, two numbers are a pair."""
         convert = {"integer": int, "number": float, "choice": str}[self.kind]
-        values = [None if word == "all" else convert(word) for word in words]
+        try:
+            values = [None if word == "all" else convert(word) for word in words]
+        except ValueError:
+            raise ConfigError(f"{' '.join(words)!r} is no value of {self.flag}", hint=self.help) from None
         return self.checked(values[0] if len(values) == 1 else values)
 
 

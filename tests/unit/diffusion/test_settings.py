@@ -68,7 +68,7 @@ def test_a_default_is_read_back_from_how_it_is_typed(name):
 def test_what_is_typed_is_a_number_a_pair_or_all():
     assert SETTINGS["steps"].read(["12"]) == 12
     assert SETTINGS["temperature"].read(["1", "0.5"]) == (1.0, 0.5)
-    with pytest.raises(ValueError, match="many"):
+    with pytest.raises(ConfigError, match="'many' is no value of steps"):
         SETTINGS["steps"].read(["many"])
     with pytest.raises(ConfigError, match="stride is None"):
         SETTINGS["stride"].read(["all"])
