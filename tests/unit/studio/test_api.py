@@ -298,7 +298,7 @@ class TestTheRest:
         assert model["limits"]["upload_bytes"] == MAX_UPLOAD_BYTES
 
     def test_a_form_can_be_made_of_what_it_says_of_its_settings(self, client):
-        """A slider wants two ends, a menu its choices; what depends on another setting names a value."""
+        """A slider wants two ends, a menu its choices; what depends on another setting names its value."""
         model = client.get("/api/v1/model").json()
         described = {setting["name"]: setting for setting in model["settings"]}
         assert list(model["sampling"]) == ["recommended", "paper"]

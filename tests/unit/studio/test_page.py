@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import unmask.studio
+from unmask.diffusion.settings import SETTINGS
 
 FILES = Path(unmask.studio.__file__).with_name("static")
 TEXTS = sorted(path for path in FILES.rglob("*") if path.is_file())
@@ -42,6 +43,13 @@ def test_every_icon_that_is_used_is_drawn():
     drawn = set(re.findall(r'<symbol id="([^"]+)"', (FILES / "icons.svg").read_text()))
     used = set(re.findall(r'(?:symbol: |icon\()"([^"]+)"', "".join(path.read_text() for path in TEXTS)))
     assert used <= drawn
+
+
+def test_settings_are_named_by_the_server_alone():
+    written = {word for path in TEXTS for word in re.findall(r'"(\w[\w ]*)"', path.read_text())}
+    known = {word for each in SETTINGS.values() for word in (each.name, each.label, *(each.choices or ()))}
+    assert {"settings", "Seed"} <= written
+    assert not written & known
 
 
 def test_pages_and_files_have_their_kinds(client):

@@ -2,7 +2,7 @@
 
 import { el, select } from "./dom.js";
 
-const EXAMPLE = `curl ${location.origin}/api/v1/sample -H 'Content-Type: application/json' -d '{"count": 4, "steps": 64, "seed": 7}'
+const EXAMPLE = `curl ${location.origin}/api/v1/sample -H 'Content-Type: application/json' -d '{"count": 4, "seed": 7}'
 curl -N ${location.origin}/api/v1/jobs/ID/events
 curl ${location.origin}/api/v1/jobs/ID/pictures/0 --output picture.png`;
 
