@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from unmask.prior.config import PriorConfig
-from unmask.prior.transformer import Transformer, dropout, pack
+from unmask.prior.transformer import NO_TEXT, Text, Transformer, dropout, pack
 from unmask.rng import generator
 
 K, GRID = 10, (4, 4)
@@ -17,9 +17,9 @@ VARIANTS = [
 ]
 
 
-def small_prior(kind, **variant):
+def small_prior(kind, text=NO_TEXT, **variant):
     config = PriorConfig(kind=kind, width=32, depth=3, heads=2, **variant)
-    prior = Transformer(config, K, GRID, generator(0))
+    prior = Transformer(config, K, GRID, generator(0), text)
     for parameter in (prior.start, prior.positions):  # they start at zero, where a test would see nothing
         if parameter is not None:
             torch.nn.init.normal_(parameter, generator=generator(1))
@@ -105,3 +105,61 @@ def test_dropout_keeps_the_mean_and_is_off_without_a_generator(rng):
     assert dropped.unique().tolist() == pytest.approx([0, 4 / 3])
     assert abs(dropped.mean() - 1) < 4 * (0.25 / 0.75 / len(x)) ** 0.5
     assert dropout(x, 0.25, None) is x
+
+
+class TestWords:
+    """Three words of seven before the codes."""
+
+    text = Text(3, 7)
+
+    @pytest.fixture
+    def rows(self, codes, rng):
+        words = torch.randint(K + 1, K + 8, (len(codes), 3), generator=rng)
+        words[0], words[1] = torch.arange(K + 1, K + 4), K  # the second has no caption
+        return torch.cat([words, codes], dim=1)
+
+    @pytest.mark.parametrize("kind", ["absorbing", "autoregressive"])
+    @pytest.mark.parametrize("variant", VARIANTS, ids=str)
+    def test_logits_where_wanted_equal_the_full_computation(self, kind, variant, rows, rng):
+        prior = small_prior(kind, self.text, **variant)
+        where = torch.rand(rows.shape, generator=rng) < 0.3
+        full = prior(rows, torch.ones_like(where)).view(*rows.shape, K + 8)
+        torch.testing.assert_close(prior(rows, where), full[where], atol=1e-5, rtol=0)
+
+    @pytest.mark.parametrize("kind", ["absorbing", "autoregressive"])
+    def test_only_words_are_possible_before_and_only_codes_after(self, kind, rows):
+        prior = small_prior(kind, self.text)
+        logits = prior(rows, torch.ones_like(rows, dtype=torch.bool)).view(*rows.shape, K + 8)
+        possible = logits.isfinite()
+        assert possible[:, :3, K + 1 :].all()
+        assert possible[:, 3:, :K].all()
+        assert possible.sum() == len(rows) * (3 * 7 + 16 * K)
+
+    @pytest.mark.parametrize("variant", VARIANTS, ids=str)
+    def test_the_cached_causal_prior_equals_the_uncached(self, variant, rows):
+        prior = small_prior("autoregressive", self.text, **variant)
+        full = prior(rows, torch.ones_like(rows, dtype=torch.bool)).view(*rows.shape, K + 8)
+        next_logits = prior.begin(len(rows))
+        cached = torch.stack([next_logits(ids) for ids in [None, *rows[:, :-1].T]], dim=1)
+        torch.testing.assert_close(cached, full, atol=1e-5, rtol=0)
+
+    @pytest.mark.parametrize("variant", VARIANTS, ids=str)
+    def test_words_and_their_order_matter_to_codes_and_codes_to_words(self, variant, rows):
+        prior = small_prior("absorbing", self.text, **variant)
+        for parameter in prior.blocks.parameters():  # so large that nothing is lost in rounding
+            torch.nn.init.normal_(parameter, std=0.3, generator=generator(2))
+        where = torch.zeros_like(rows, dtype=torch.bool)
+        where[:, [0, 9]] = True
+        before = prior(rows, where).view(-1, 2, K + 8)[0]
+        for changed in (rows[:, [0, 2, 1, *range(3, 19)]], rows.where(torch.arange(19) != 18, K)):
+            after = prior(changed, where).view(-1, 2, K + 8)[0]
+            assert not torch.allclose(after[0, K + 1 :], before[0, K + 1 :], atol=1e-6)
+            assert not torch.allclose(after[1, :K], before[1, :K], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["absorbing", "autoregressive"])
+def test_a_prior_without_words_has_no_parameter_of_theirs(kind):
+    names = {name: tuple(value.shape) for name, value in small_prior(kind).state_dict().items()}
+    assert names["tokens.weight"] == (K + (kind == "absorbing"), 32)
+    assert names["head.weight"] == (K, 32)
+    assert names["positions"] == (16, 32)
