@@ -12,14 +12,14 @@ SOURCE = Path(__file__).parents[1] / "src" / "unmask"
 RANKS = [
     {"errors", "progress", "rng"},
     {"config", "devices", "storage"},
-    {"codec", "prior", "presets", "processes", "third_party"},
+    {"codec", "prior", "distributed", "presets", "third_party"},
     {"data", "diffusion"},
     {"evaluation", "onnx"},
     {"models"},
     {"editing", "importers", "prompts", "training"},
     {"pipeline"},
     {"samples"},
-    {"demo", "evaluations", "studio"},
+    {"demo", "studio", "sweep"},
     {"cli"},
 ]
 RANK_OF = {name: rank for rank, names in enumerate(RANKS) for name in names}

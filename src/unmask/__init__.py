@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     )
     from unmask.evaluation.neighbours import nearest_pictures
     from unmask.evaluation.pixel_likelihood import bits_per_dimension, scale_head
-    from unmask.evaluations import evaluate
     from unmask.pipeline import Pipeline, Scores, load
     from unmask.samples import SampleFolder
+    from unmask.sweep import evaluate
     from unmask.training.train import train_codec, train_prior
 
 __version__ = "0.1.0"
@@ -48,7 +48,7 @@ _PLACES = {
     "pipeline": ("Pipeline", "Scores", "load"),
     "diffusion.settings": ("Settings",),
     "samples": ("SampleFolder",),
-    "evaluations": ("evaluate",),
+    "sweep": ("evaluate",),
     "evaluation.neighbours": ("nearest_pictures",),
     "evaluation.pixel_likelihood": ("bits_per_dimension", "scale_head"),
     "training.train": ("train_codec", "train_prior"),

@@ -15,7 +15,7 @@ from unmask.data.transforms import MAX_PIXELS, TOO_LARGE, to_pictures, to_tensor
 from unmask.diffusion.canvas import Canvas
 from unmask.diffusion.fill import Denoiser, OnStep
 from unmask.diffusion.guidance import Guided, without_context
-from unmask.diffusion.refill import refill
+from unmask.diffusion.inpaint import refill
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.schedule import Curve
 from unmask.diffusion.settings import Settings

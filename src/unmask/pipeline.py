@@ -45,12 +45,12 @@ from unmask.data.transforms import Pixels8, square, to_pictures, to_tensor
 from unmask.devices import require_device
 from unmask.diffusion.autoregressive import Continuer, autoregress
 from unmask.diffusion.fill import Denoiser, OnStep
+from unmask.diffusion.first_pass import RememberedStart
 from unmask.diffusion.guidance import Given, Guided, GuidedContinuer, with_words
 from unmask.diffusion.likelihood import Prior, bits_per_code, join, score_codes
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.schedule import Curve
 from unmask.diffusion.settings import Settings, Use, choose
-from unmask.diffusion.start import RememberedStart
 from unmask.editing import Editor
 from unmask.errors import BundleError, ConfigError, DataError
 from unmask.models import codec_from, open_model, prior_from, vocabulary_from

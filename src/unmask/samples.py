@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from unmask.data.pixels import PixelSet
     from unmask.diffusion.fill import OnStep
+    from unmask.distributed import Processes
     from unmask.pipeline import Pipeline
-    from unmask.processes import Processes
     from unmask.prompts import Prompt
 
 STAMP = "samples.json"  # what a folder's pictures are

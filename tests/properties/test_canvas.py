@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from unmask.diffusion.canvas import Canvas, window_names
 from unmask.diffusion.fill import fill
+from unmask.diffusion.first_pass import RememberedStart
 from unmask.diffusion.schedule import even_plan, make_plan
 from unmask.diffusion.settings import Settings
-from unmask.diffusion.start import RememberedStart
 from unmask.errors import ConfigError
 from unmask.rng import generator
 

@@ -8,9 +8,9 @@ import torch
 
 from unmask.diffusion.autoregressive import autoregress
 from unmask.diffusion.fill import fill
+from unmask.diffusion.first_pass import RememberedStart
 from unmask.diffusion.schedule import even_plan, make_plan
 from unmask.diffusion.settings import Settings
-from unmask.diffusion.start import RememberedStart
 from unmask.errors import BundleError
 from unmask.rng import generator
 

@@ -13,7 +13,7 @@ from tests.untrained import FACTOR, K, untrained
 from unmask.data.patches import cut, fade, frame, selection
 from unmask.diffusion.canvas import Canvas
 from unmask.diffusion.fill import fill
-from unmask.diffusion.refill import refill
+from unmask.diffusion.inpaint import refill
 from unmask.diffusion.schedule import make_plan
 from unmask.diffusion.settings import Settings
 from unmask.errors import UnmaskError

@@ -8,7 +8,7 @@ import tyro
 from unmask.cli.arguments import Codec, Data, DeviceOption
 from unmask.config import merge
 from unmask.data.config import ImagesConfig
-from unmask.training.start import images_of
+from unmask.training.resolve import images_of
 
 HELP = """Encode a set of pictures, both splits, into a folder of codes for training priors.
 
@@ -37,8 +37,8 @@ def main(argv: list[str]) -> None:
     default = ImagesConfig(captions="auto")
     arguments = _parse(argv, default)
     arguments = _parse(argv, merge(default, images_of(arguments.codec)))  # only now is it known which
+    from unmask.distributed import Processes
     from unmask.models import open_model
-    from unmask.processes import Processes
     from unmask.training.inputs import encode_data
 
     model, processes = open_model(arguments.codec), Processes(arguments.device)

@@ -60,8 +60,8 @@ def main(argv: list[str]) -> None:
     arguments = tyro.cli(Arguments, args=argv, prog="unmask evaluate", description=HELP)
     metrics = cast(list[Metric], list(dict.fromkeys(word.strip() for word in arguments.metrics.split(","))))
     model = load_model(arguments.model, arguments.device, arguments.backend)
-    from unmask.evaluations import evaluate
     from unmask.progress import bar
+    from unmask.sweep import evaluate
 
     results = evaluate(
         model,

@@ -83,7 +83,7 @@ def main(argv: list[str]) -> None:
     """Draw what is missing in the folder, then the sheet and the animation."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask sample", description=HELP)
     arguments.check()
-    from unmask.processes import Processes
+    from unmask.distributed import Processes
     from unmask.progress import bar
 
     processes, given = Processes(arguments.device), arguments.sampling

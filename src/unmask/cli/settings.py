@@ -10,7 +10,7 @@ import yaml
 
 from unmask.config import CodecTraining, PriorTraining, read_changes, to_json
 from unmask.errors import ConfigError
-from unmask.training.start import Stage, begun, starting_settings
+from unmask.training.resolve import Stage, begun, starting_settings
 
 T = TypeVar("T", CodecTraining, PriorTraining)
 

@@ -11,7 +11,7 @@ from lightning_fabric.strategies.ddp import DDPStrategy
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from unmask.processes import Processes
+from unmask.distributed import Processes
 from unmask.training.config import EngineConfig
 
 

@@ -11,9 +11,9 @@ from unmask.data.config import ImagesConfig
 from unmask.data.pixels import Pixels, open_pixels
 from unmask.data.sources import BUILTIN_SETS, open_source
 from unmask.devices import tuned_allocator
+from unmask.distributed import Processes
 from unmask.evaluation.clusters import captions_of
 from unmask.models import codec_from
-from unmask.processes import Processes
 from unmask.storage.bundles import Bundle
 from unmask.storage.files import cache_folder
 from unmask.training.console import say

@@ -23,9 +23,9 @@ from unmask.training.engine import Engine
 from unmask.training.inputs import find_codes, lasting, lasting_data, prepare_pixels
 from unmask.training.loop import Task, train
 from unmask.training.prior_task import PriorTask
+from unmask.training.resolve import begun, starting_settings
 from unmask.training.resume import check_codec, open_run
 from unmask.training.runs import Run
-from unmask.training.start import begun, starting_settings
 
 M = TypeVar("M", bound=nn.Module)
 

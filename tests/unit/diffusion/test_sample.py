@@ -1,9 +1,9 @@
 import pytest
 import torch
 
+from unmask.diffusion.first_pass import RememberedStart
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.settings import Settings
-from unmask.diffusion.start import RememberedStart
 
 GRID, N, K = (3, 5), 15, 6
 CURVE = {"ratio": [0.1, 1.0], "nats": [0.5, 1.5]}

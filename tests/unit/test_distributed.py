@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from unmask.distributed import Processes
 from unmask.errors import ConfigError
-from unmask.processes import Processes
 
 SCRIPT = """
 import json, pathlib, sys, torch
 from unmask.errors import ConfigError
-from unmask.processes import Processes
+from unmask.distributed import Processes
 
 here, out = Processes("cpu"), pathlib.Path(sys.argv[1])
 part, common = torch.tensor([1.0, 10.0]) * (here.rank + 1), torch.tensor([here.rank + 5])
