@@ -23,15 +23,15 @@ mkdir -p "$out"
 {
     printf '# Results\n\nOf the model `%s` on `%s`. Made by `COUNT=%s recipes/results.sh %s %s`. ' \
         "$model" "$data" "$count" "$model" "$data"
-    printf 'What the figures mean, and when they compare: [evaluation](evaluation.md).\n'
-    printf '\n## Likelihood of held-out pictures\n'
+    printf 'What the metrics mean, and when they compare: [evaluation](evaluation.md).\n'
+    printf '\n## Likelihood of validation pictures\n'
     run score "$model" "$data" --pixels
     run score "$model" "$data" --pixels --bits 5
-    printf '\n## Reconstructions of held-out pictures\n'
+    printf '\n## Reconstructions of validation pictures\n'
     run reconstruct "$model" "$data" --out "$out/reconstructions.png"
     run evaluate "$model" "$data" --what reconstructions --out "$out/reconstructions"
-    printf '\n## Held-out pictures themselves: what samples could reach\n'
-    run evaluate "$model" "$data" --what held-out --out "$out/held-out"
+    printf '\n## Validation pictures themselves: what samples could reach\n'
+    run evaluate "$model" "$data" --what validation --out "$out/validation"
     printf '\n## Samples by temperature\n'
     run evaluate "$model" "$data" --count "$count" --metrics fid,kid,prdc,diversity \
         --settings paper --steps 12 --schedule optimal --temperature 0.7,0.9,1.1 --out "$out/temperature"

@@ -1,4 +1,4 @@
-"""The one exception family: what a user can mend, said in a sentence.
+"""The one exception family: what a user can fix, said in a sentence.
 
 A message says what was found, what was wanted and, on an indented line of its own, what to type.
 Programmers' mistakes are assertions, never these.
@@ -6,7 +6,7 @@ Programmers' mistakes are assertions, never these.
 
 
 class UnmaskError(Exception):
-    """A mistake the user can mend. The command line prints it and exits with 2, without a traceback."""
+    """A mistake the user can fix. The command line prints it and exits with 2, without a traceback."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message if hint is None else f"{message}\n  {hint}")

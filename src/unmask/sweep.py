@@ -9,7 +9,7 @@ from unmask.data.pixels import PixelSet
 from unmask.diffusion.settings import Settings, combinations
 from unmask.errors import ConfigError, DataError
 from unmask.evaluation.compare import Reference, reconstructed
-from unmask.evaluation.config import FIGURES, Metric, Side, What
+from unmask.evaluation.config import COLUMNS, Metric, Side, What
 from unmask.evaluation.features import INCEPTION, inception_features
 from unmask.evaluation.protocol import Protocol
 from unmask.evaluation.results import Results, in_words, samples_folder
@@ -44,16 +44,16 @@ def evaluate(
     """Every metric of every combination of settings, computed where it is missing in the folder ``out``.
 
     Settings are chosen as in ``Pipeline.sample``; of a list each value is tried, with all values of others.
-    ``what`` is compared with the real images of ``data``: samples, reconstructions, or held-out ones.
+    ``what`` is compared with the real images of ``data``: samples, reconstructions, or those of validation.
     """
     side = split or ("validation" if what == "reconstructions" else "train")
     _check(metrics, count, k, replicates, batch, what, side)
     chosen = combinations("sample", model.sampling, settings, sweep) if what == "samples" else [None]
     real = _real(model, data, side)
-    held_out = _real(model, data, "validation") if what == "held-out" else None
-    count = count if what == "samples" else len(held_out or real)
+    validation = _real(model, data, "validation") if what == "validation" else None
+    count = count if what == "samples" else len(validation or real)
     protocol = Protocol(
-        what="held-out pictures" if what == "held-out" else what,
+        what="validation pictures" if what == "validation" else what,
         pictures=count,
         reference=data,
         split=side,
@@ -69,7 +69,7 @@ def evaluate(
 
     def images(one: Settings | None) -> PixelSet:
         if one is None:
-            return held_out or reconstructed(model.codec, model.fingerprint, real)
+            return validation or reconstructed(model.codec, model.fingerprint, real)
         samples = SampleFolder(samples_folder(results.folder, one), model, seed, one)
         with bar(f"sampling, {in_words(one)}") as report:
             samples.fill(count, batch=batch, report=report)
@@ -90,16 +90,16 @@ def _check(
     metrics: Sequence[str], count: int, k: int, replicates: int, batch: int, what: What, side: Side
 ) -> None:
     """Refuse what could not be done, before anything is computed."""
-    if unknown := [metric for metric in metrics if metric not in FIGURES]:
+    if unknown := [metric for metric in metrics if metric not in COLUMNS]:
         raise ConfigError(
-            f"there is no metric {unknown[0]!r}", hint=f"such as:  --metrics {','.join(FIGURES)}"
+            f"there is no metric {unknown[0]!r}", hint=f"such as:  --metrics {','.join(COLUMNS)}"
         )
     if what not in get_args(What):
         raise ConfigError(f"{what!r} cannot be evaluated", hint=f"one of {', '.join(get_args(What))}")
     if count < 2 or k < 1 or replicates < 0 or batch < 1:
         raise ConfigError("--count must be at least 2, --k and --batch 1, --replicates 0")
-    if what == "held-out" and side != "train":
-        raise ConfigError("held-out pictures are compared with those of the training", hint="--split train")
+    if what == "validation" and side != "train":
+        raise ConfigError("validation pictures are compared with those of the training", hint="--split train")
 
 
 def _real(model: Pipeline, data: str, side: Side) -> PixelSet:

@@ -100,12 +100,12 @@ def test_reconstructions_are_evaluated_and_carry_the_caution(equipped):
 
 def test_held_out_pictures_show_what_samples_could_reach(equipped):
     """They are as far from the training pictures as real pictures are, by the features of both."""
-    words = ["--what", "held-out", "--metrics", "kid", "--replicates", "0", "--out", "real"]
+    words = ["--what", "validation", "--metrics", "kid", "--replicates", "0", "--out", "real"]
     said = equipped("evaluate", "prior/best", "discs.npy", *words)
     model = load(equipped.folder / "prior/best", "cpu")
     data = str(equipped.folder / "discs.npy")
     train, held_out = (model.open(data, side) for side in ("train", "validation"))
-    assert f"{len(held_out)} held-out pictures against {len(train)} pictures of discs.npy" in said
+    assert f"{len(held_out)} validation pictures against {len(train)} pictures of discs.npy" in said
     train_features, features = (
         features_of(pixels, inception_features(torch.device("cpu"))) for pixels in (train, held_out)
     )
@@ -122,8 +122,8 @@ def test_held_out_pictures_show_what_samples_could_reach(equipped):
         (["--schedule", "slow"], "there is no schedule 'slow'"),
         (["--count", "1"], "--count must be at least 2"),
         (
-            ["--what", "held-out", "--split", "all"],
-            "held-out pictures are compared with those of the training",
+            ["--what", "validation", "--split", "all"],
+            "validation pictures are compared with those of the training",
         ),
         (
             ["--count", "3", "--metrics", "prdc", "--steps", "2"],

@@ -9,10 +9,10 @@ from rich.console import Console
 
 from unmask.cli.arguments import AnyModel, BackendOption, Data, DeviceOption, SettingsOption, settings_flags
 from unmask.cli.loading import load_model
-from unmask.evaluation.config import FIGURES, Metric, Side, What
+from unmask.evaluation.config import COLUMNS, Metric, Side, What
 from unmask.evaluation.results import Results
 
-WIDE = 1000  # characters: more than any table has, since figures are never to be cut
+WIDE = 1000  # characters: more than any table has, since numbers are never to be cut
 
 HELP = """Compare samples or reconstructions with real pictures: FID, KID, precision, recall and more.
 
@@ -20,11 +20,11 @@ HELP = """Compare samples or reconstructions with real pictures: FID, KID, preci
   unmask evaluate runs/prior emoji --steps 16,50,256 --temperature 0.8,0.9,1.0
   unmask evaluate runs/prior emoji --metrics prdc,diversity --temperature 0.5,0.7,0.9,1.0
   unmask evaluate runs/codec emoji --what reconstructions --out evaluation-codec
-  unmask evaluate runs/prior emoji --what held-out --out evaluation-held-out   what samples could reach
+  unmask evaluate runs/prior emoji --what validation --out evaluation-real     what samples could reach
 
 Lists are swept, every value with every other. Samples are kept in a folder, shared by all metrics. After a
 stop, run the same command again to continue; with more values or metrics, only what is missing is computed.
-What the figures mean, and when they compare: docs/evaluation.md."""
+What the metrics mean, and when they compare: docs/evaluation.md."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,11 +34,11 @@ class Arguments:
     model: AnyModel
     data: Data
     what: What = "samples"
-    """Pictures to compare with the real ones. held-out: real ones themselves, with those of the training."""
+    """What to compare with real pictures. validation: real ones themselves, with those of the training."""
     metrics: str = "fid,kid,prdc"
     """Which of fid, kid, prdc (precision, recall, density, coverage) and diversity."""
     count: int = 1000
-    """Samples for each setting. Of reconstructions and held-out pictures all are taken."""
+    """Samples for each setting. Of reconstructions and validation pictures all are taken."""
     split: Side | None = None
     """Real pictures to compare with. None: validation for reconstructions, else train."""
     k: int = 3
@@ -79,20 +79,20 @@ def main(argv: list[str]) -> None:
         bar=bar,
         **arguments.sampling.changes,
     )
-    _show(results, [figure for metric in metrics for figure in FIGURES[metric]])
+    _show(results, [column for metric in metrics for column in COLUMNS[metric]])
 
 
-def _show(results: Results, figures: list[str]) -> None:
+def _show(results: Results, columns: list[str]) -> None:
     """Print the table, how it came about, and what to beware of; draw the plot."""
-    table = results.table(figures)
+    table = results.table(columns)
     Console(highlight=False, markup=False, width=Console(width=WIDE).measure(table).maximum).print(table)
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(f"\n{results.protocol}")
-    if "fid" in figures and results.caution:
+    if "fid" in columns and results.caution:
         console.print(f"caution: {results.caution}")
     console.print(f"also in {results.folder}: results.csv, results.json")
     try:
-        plot = results.plot(figures)
+        plot = results.plot(columns)
     except ImportError:
         print("no plot, since matplotlib is not installed:  pip install 'unmask[plot]'")
     else:

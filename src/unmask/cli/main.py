@@ -37,7 +37,7 @@ SHARED = ("train codec", "encode", "train prior", "sample")  # what several proc
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run one command line and exit: 0 when all went well, 2 on a mistake the user can mend."""
+    """Run one command line and exit: 0 when all went well, 2 on a mistake the user can fix."""
     argv = sys.argv[1:] if argv is None else argv
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     warnings.filterwarnings("ignore", module="PIL")  # odd pictures are reported by name, with a reason

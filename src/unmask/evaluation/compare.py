@@ -47,7 +47,7 @@ class Reference:
     def measure(
         self, metric: Metric, samples: PixelSet, count: int, report: Report = silent
     ) -> dict[str, Estimate]:
-        """The figures of one metric for the first ``count`` of a set's pictures."""
+        """The values of one metric for the first ``count`` of a set's pictures."""
         fake = features_of(samples, self._extractor, report=report)[:count]
         with tuned_allocator():
             if metric == "fid":
@@ -60,7 +60,7 @@ class Reference:
             return _diversity(codes, kind_perplexity(self._kinds, self.features, fake))
 
     def diversity(self, count: int) -> dict[str, Estimate]:
-        """The figures that ``count`` of the real pictures have themselves: what samples could reach."""
+        """The values that ``count`` of the real pictures have themselves: what samples could reach."""
         rows = self.pixels.spread(count)
         kinds = usage(torch.bincount(self._kinds[rows]))["perplexity"]
         return _diversity(code_perplexity(self._codec, self.pixels, rows), kinds)

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from typing import Literal
 
 Metric = Literal["fid", "kid", "prdc", "diversity"]
-FIGURES: Mapping[Metric, tuple[str, ...]] = {
+COLUMNS: Mapping[Metric, tuple[str, ...]] = {
     "fid": ("fid",),
     "kid": ("kid",),
     "prdc": ("precision", "recall", "density", "coverage"),
     "diversity": ("code_perplexity", "kind_perplexity"),
 }
-"""The figures of each metric."""
+"""The columns of each metric in a table of results."""
 
-What = Literal["samples", "reconstructions", "held-out"]
-"""What is compared with real images. held-out: real ones themselves, with those of the training."""
+What = Literal["samples", "reconstructions", "validation"]
+"""What is compared with real images. validation: real ones themselves, with those of the training."""
 Side = Literal["train", "validation", "all"]
 """Which of the real images."""
 Space = Literal["lpips", "inception", "pixels"]

@@ -12,7 +12,7 @@ class Protocol:
     """What was compared with what, and how; it stands beside every result."""
 
     what: str
-    """samples, reconstructions or held-out pictures"""
+    """samples, reconstructions or validation pictures"""
     pictures: int
     """How many of them."""
     reference: str

@@ -1,4 +1,4 @@
-"""An evaluation at rest: a folder of figures that come in one by one, with their table, plot and samples."""
+"""An evaluation on disk: a folder of metrics that come in one by one, with their table, plot and samples."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ from rich.table import Table
 from unmask import __version__
 from unmask.diffusion.settings import SETTINGS, Settings
 from unmask.errors import DataError
-from unmask.evaluation.config import FIGURES, Metric
+from unmask.evaluation.config import COLUMNS, Metric
 from unmask.evaluation.protocol import Protocol, caution
 from unmask.storage.files import write_bytes, write_json
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from unmask.evaluation.estimate import Estimate
 
 Row = dict[str, Any]
-"""Settings and figures of one set of pictures: ``fid`` is a figure, ``fid_error`` its standard error."""
+"""Settings and metrics of one set of pictures: ``fid`` is a metric, ``fid_error`` its standard error."""
 
 ALWAYS = ("steps", "temperature", "schedule", "order")  # shown whether they were swept or not
 PANELS = 4  # in a row of the plot
@@ -55,49 +55,49 @@ class Results:
         self._about = {"model": model, "protocol": asdict(protocol), "options": options}
         self.rows: list[Row] = []
         self.real: Row = {}
-        """Figures that real pictures have by themselves."""
+        """Metrics that real pictures have by themselves."""
         self._load()
 
     def missing(self, metrics: Sequence[Metric], config: Settings | None) -> list[Metric]:
         """Those of the metrics that have not been measured yet."""
         row = self._row(config) or {}
-        return [metric for metric in metrics if not row.keys() >= set(FIGURES[metric])]
+        return [metric for metric in metrics if not row.keys() >= set(COLUMNS[metric])]
 
-    def add(self, config: Settings | None, figures: "Mapping[str, Estimate]") -> None:
-        """Take in figures and save them."""
+    def add(self, config: Settings | None, values: "Mapping[str, Estimate]") -> None:
+        """Take in metrics and save them."""
         row = self._row(config)
         if row is None:
             self.rows.append(row := _settings(config))
-        row.update(_plain(figures))
+        row.update(_plain(values))
         self._save()
 
-    def add_real(self, figures: "Mapping[str, Estimate]") -> None:
-        """Take in figures of the real pictures and save them."""
-        self.real.update(_plain(figures))
+    def add_real(self, values: "Mapping[str, Estimate]") -> None:
+        """Take in metrics of the real pictures and save them."""
+        self.real.update(_plain(values))
         self._save()
 
-    def table(self, figures: Sequence[str]) -> Table:
-        """A line for each setting and, where they have figures, one for the real pictures."""
+    def table(self, columns: Sequence[str]) -> Table:
+        """A line for each setting and, where they have any, one for the real pictures."""
         table = Table(box=None, header_style="bold", pad_edge=False)
         settings = _shown(self.rows)
-        for name in (*settings, *figures):
+        for name in (*settings, *columns):
             table.add_column(name.replace("_", " "), justify="right", no_wrap=True)
         for row in self.rows:
             values = [_word(row[name]) for name in settings]
-            table.add_row(*values, *(_figure(row, name) for name in figures))
-        if self.real.keys() & set(figures):
+            table.add_row(*values, *(_figure(row, name) for name in columns))
+        if self.real.keys() & set(columns):
             blank = ["real"] + [""] * (len(settings) - 1) if settings else []
-            table.add_row(*blank, *(_figure(self.real, name) for name in figures))
+            table.add_row(*blank, *(_figure(self.real, name) for name in columns))
         return table
 
-    def plot(self, figures: Sequence[str]) -> Path | None:
+    def plot(self, columns: Sequence[str]) -> Path | None:
         """``results.png``, each metric over the first number swept; None if none was. It takes matplotlib."""
         swept = _swept(self.rows)
         along = next((name for name in swept if SETTINGS[name].kind != "choice"), None)
         if along is None:
             return None
         path = self.folder / "results.png"
-        _plot(self.rows, figures, along, [name for name in swept if name != along], path)
+        _plot(self.rows, columns, along, [name for name in swept if name != along], path)
         return path
 
     def _row(self, config: Settings | None) -> Row | None:
@@ -122,6 +122,8 @@ class Results:
             self.folder.mkdir(parents=True, exist_ok=True)
             content = json.loads(path.read_bytes())
             there = {name: content[name] for name in self._about}
+            if there["protocol"]["what"] == "held-out pictures":  # as they were called at first
+                there["protocol"]["what"] = "validation pictures"
             self.rows, self.real = [_complete(row) for row in content["results"]], content["real"]
         except FileNotFoundError:
             return
@@ -133,7 +135,7 @@ class Results:
         if changed:
             what = " and ".join(changed)
             raise DataError(
-                f"{self.folder} holds results that differ in {what}; figures would not compare", hint=hint
+                f"{self.folder} holds results that differ in {what}; metrics would not compare", hint=hint
             )
 
     def _csv(self) -> str:
@@ -171,10 +173,10 @@ def _shown(rows: Sequence[Row]) -> list[str]:
     return [name for name in SETTINGS if name in telling and any(name in row for row in rows)]
 
 
-def _plain(figures: "Mapping[str, Estimate]") -> Row:
+def _plain(columns: "Mapping[str, Estimate]") -> Row:
     """Figures and their standard errors as plain values; an error that is not known is left out."""
     row: Row = {}
-    for name, (value, error) in figures.items():
+    for name, (value, error) in columns.items():
         row[name] = value
         if math.isfinite(error):
             row[f"{name}_error"] = error
@@ -201,19 +203,19 @@ def _figure(row: Row, name: str) -> str:
     return f"{value:.{digits}f} ± {error:.{digits}f}"
 
 
-def _plot(rows: Sequence[Row], figures: Sequence[str], along: str, others: Sequence[str], path: Path) -> None:
+def _plot(rows: Sequence[Row], columns: Sequence[str], along: str, others: Sequence[str], path: Path) -> None:
     """Draw a panel for each figure, a line in it for each combination of the other settings."""
     from matplotlib.figure import Figure
 
-    height, width = -(-len(figures) // PANELS), min(PANELS, len(figures))
+    height, width = -(-len(columns) // PANELS), min(PANELS, len(columns))
     picture = Figure(figsize=(3.4 * width, 3 * height), layout="constrained")
     panels = picture.subplots(height, width, squeeze=False).flatten()
-    for axes, figure in zip(panels[: len(figures)], figures, strict=True):
+    for axes, figure in zip(panels[: len(columns)], columns, strict=True):
         for label, line in _lines(rows, along, others, figure).items():
             x, y, error = zip(*line, strict=True)
             axes.errorbar(x, y, yerr=error, marker="o", capsize=3, label=label)
         axes.set(xlabel=along, title=figure.replace("_", " "))
-    for axes in panels[len(figures) :]:
+    for axes in panels[len(columns) :]:
         axes.set_axis_off()
     if others:
         handles, labels = panels[0].get_legend_handles_labels()

@@ -80,6 +80,12 @@ def test_results_from_before_remasking_could_be_swept_are_taken_over(results):
     assert Results(results.folder, "a model", PROTOCOL, OPTIONS).rows == results.rows
 
 
+def test_results_of_validation_pictures_are_known_by_their_first_name(tmp_path):
+    held_out, validation = (replace(PROTOCOL, what=f"{what} pictures") for what in ("held-out", "validation"))
+    Results(tmp_path, "a model", held_out, OPTIONS).add(None, {"kid": Estimate(0.01, math.nan)})
+    assert Results(tmp_path, "a model", validation, OPTIONS).rows == [{"kid": 0.01}]
+
+
 def test_remasking_alone_is_plotted_too(tmp_path):
     results = Results(tmp_path, "a model", PROTOCOL, OPTIONS)
     for remask in (0.0, 0.3):
