@@ -264,7 +264,9 @@ class Pipeline:
         scores, first = [], 0
         for images in self._batches(pictures):
             codes = rearrange(self.codec.encode(images), "B h w -> B (h w)")
-            scores.append(score_codes(self.untold, codes, first, num_draws=draws, num_steps=steps, seed=seed))
+            scores.append(
+                score_codes(self.unconditional, codes, first, num_draws=draws, num_steps=steps, seed=seed)
+            )
             first += len(images)
             report(first)
         if not scores:
@@ -287,9 +289,8 @@ class Pipeline:
         else:
             place = cache_folder()
             place.mkdir(parents=True, exist_ok=True)
-            with TemporaryDirectory(
-                dir=place
-            ) as folder:  # a file that is mapped is there until nobody reads it
+            # What is mapped stays there until nobody reads it, though its folder is gone.
+            with TemporaryDirectory(dir=place) as folder:
                 pixels = open_pixels(source, replace(images, cache="prepared"), Path(folder))
         return pixels.split(split) if split else pixels.whole()
 
@@ -326,7 +327,7 @@ class Pipeline:
         return Words(self._vocabulary, self.prior.mask_id, self.about.get("prior_captions", []))
 
     @property
-    def untold(self) -> Prior:
+    def unconditional(self) -> Prior:
         """The prior of codes alone, told nothing in words."""
         return Given(self.prior, words=self.words.ids("")) if self.words.length else self.prior
 

@@ -38,7 +38,7 @@ def score(model: Pipeline, picture: Image.Image, draws: int, seed: int, report: 
     codes = model.codec.encode(images)
     with _reporting(model.prior, 2 if model.prior.causal else 2 * draws, report):
         (bits_per_code,) = model.score([seen], draws=draws, seed=seed).bits
-        nats = code_nats(model.untold, codes.flatten(1), 0, num_pairs=max(1, draws // 2), seed=seed)
+        nats = code_nats(model.unconditional, codes.flatten(1), 0, num_pairs=max(1, draws // 2), seed=seed)
     figures = {
         "bits_per_code": bits_per_code,
         "bits": bits_per_code * codes.numel(),
