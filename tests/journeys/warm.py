@@ -14,7 +14,7 @@ from importlib import import_module
 from unmask.cli.main import main
 
 TIMEOUT_S = 300
-PRELOADED = ("training.stages", "studio.server", "evaluation.results", "demo.run")
+PRELOADED = ("training.train", "studio.server", "evaluation.results", "demo.run")
 
 
 def run(words: list[str], folder: str, environment: dict[str, str]) -> None:
