@@ -12,6 +12,7 @@ from unmask.diffusion.fill import fill
 from unmask.diffusion.guidance import Given, Guided, GuidedContinuer, with_words, without_context
 from unmask.diffusion.schedule import even_plan
 from unmask.diffusion.settings import Settings
+from unmask.diffusion.start import RememberedStart
 from unmask.rng import generator
 
 L, N, K = 1, 4, 3  # a word, then the codes of a 2×2 grid
@@ -129,6 +130,20 @@ def test_a_row_may_be_given_its_own_word(rng):
     wanted = torch.cat([torch.zeros(3, L, dtype=torch.bool), where], dim=1)
     said = Table()(torch.cat([text, codes], dim=1), wanted)
     assert torch.equal(Given(Table(), words=text)(codes, where), said[:, :K])
+
+
+def test_a_remembered_start_says_the_same_of_rows_with_words(rng):
+    """Whether only codes are wanted, and have K columns, or words too."""
+
+    class Narrow(Table):
+        def __call__(self, rows, where):
+            return super().__call__(rows, where)[:, : None if where[:, :L].any() else K]
+
+    rows = torch.tensor([[MASK] * 5, [5, *[MASK] * 4], [4, 0, 1, MASK, MASK], [MASK] * 5])
+    for where in (rows == MASK, (rows == MASK) & (torch.arange(5) >= L)):
+        said, wanted = RememberedStart(Narrow())(rows, where), Table()(rows, where)
+        assert torch.equal(said[:, :K], wanted[:, :K])
+        assert (wanted[:, K:] == -math.inf).all() or torch.equal(said, wanted)
 
 
 def guided(weight, untold=MASK):

@@ -1,6 +1,9 @@
 """What a prior says before anything is known: a constant of the model, computed once."""
 
+import math
+
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from unmask.diffusion.fill import Denoiser
@@ -32,5 +35,7 @@ class RememberedStart:
         row, position = where.nonzero(as_tuple=True)
         logits = self._logits[position]
         if not blank.all():
-            logits[~blank[row]] = self._denoise(codes[~blank], where[~blank])
+            others = self._denoise(codes[~blank], where[~blank])
+            missing = logits.shape[1] - others.shape[1]  # where only codes are wanted, words have no column
+            logits[~blank[row]] = F.pad(others, (0, missing), value=-math.inf)
         return logits

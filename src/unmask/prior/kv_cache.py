@@ -49,7 +49,10 @@ class KVCache:
         for block in self._blocks:
             x = block(x, place, angles)
         self._length += 1
-        return prior.possible(beside(self._head(self._norm(x))).float(), torch.tensor(place, device=x.device))
+        logits = beside(self._head(self._norm(x))).float()
+        if place >= prior.text.length:
+            return logits[:, : prior.codebook_size]
+        return prior.possible(logits, torch.tensor(place, device=x.device))
 
 
 class CachedBlock:

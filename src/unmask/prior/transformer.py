@@ -114,7 +114,7 @@ class Transformer(nn.Module):
         return self.codebook_size
 
     def forward(self, codes: Tensor, where: Tensor, rng: torch.Generator | None = None) -> Tensor:
-        """Logits (where.sum(), K), with words over all ids, at the wanted positions, row-major.
+        """Logits (where.sum(), K), where words are wanted over all ids, at the wanted positions, row-major.
 
         codes: (B, L + N) int64, MASK where unknown.  where: (B, L + N) bool.  The last block's queries,
         its MLP and the head run at wanted positions only. ``rng`` turns dropout on. An autoregressive prior
@@ -182,14 +182,14 @@ class Transformer(nn.Module):
         return gather(x, places) + dropout(y, self.config.dropout, rng)
 
     def _finish(self, x: Tensor, places: Tensor, rng: torch.Generator | None) -> Tensor:
-        """(…, D) at (…) places through the last MLP to (…, K) logits."""
+        """(…, D) at (…) places through the last MLP to (…, K) logits; over all ids where words are wanted."""
         x = self.norm(x + dropout(self._blocks[-1].mlp(x), self.config.dropout, rng))
+        if not torch.compiler.is_exporting() and bool((places >= self.text.length).all()):
+            return F.linear(x, self.head.weight[: self.codebook_size]).float()
         return self.possible(self.head(x).float(), places)
 
     def possible(self, logits: Tensor, places: Tensor) -> Tensor:
         """Logits over all ids at (…) places, −∞ for words among codes, codes among words, and MASK."""
-        if not self.text.length:
-            return logits
         return logits.masked_fill((places < self.text.length)[..., None] != self.kind, -math.inf)
 
     def _initialise(self, rng: torch.Generator) -> None:
