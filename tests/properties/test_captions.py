@@ -6,13 +6,13 @@ from collections import Counter
 
 import pytest
 import torch
+from unmask.diffusion.start import RememberedStart
 
 from unmask.diffusion.autoregressive import autoregress
 from unmask.diffusion.fill import fill
 from unmask.diffusion.guidance import Given, Guided, GuidedContinuer, with_words, without_context
 from unmask.diffusion.schedule import even_plan
 from unmask.diffusion.settings import Settings
-from unmask.diffusion.start import RememberedStart
 from unmask.rng import generator
 
 L, N, K = 1, 4, 3  # a word, then the codes of a 2×2 grid

@@ -119,7 +119,11 @@ class Studio:
         )
 
     def settings(self) -> list[Setting]:
-        """What may be said of how this model draws: without a curve there is no optimal schedule."""
+        """What may be said of how this model draws.
+
+        Without a curve there is no optimal schedule, and without words only an edit has what guides it: its
+        surroundings.
+        """
         prior, schedules = self.model.prior, dict(SETTINGS["schedule"].choices or {})
         if not self.model.curve:
             del schedules["optimal"]
@@ -127,6 +131,8 @@ class Studio:
             "steps": {"usual": min(prior.num_positions, limits.MAX_STEPS)},
             "schedule": {"choices": schedules},
         }
+        if not self.model.words.length:
+            own["guidance"] = {"uses": () if prior.causal else ("edit",)}
         every = [replace(each, **own.get(each.name, {})) for each in SETTINGS.values()]
         return [each for each in every if not (prior.causal and each.diffusion)]
 

@@ -9,7 +9,7 @@ from unmask.codec.autoencoder import Autoencoder
 from unmask.data.pixels import PixelSet
 from unmask.evaluation import compare
 from unmask.evaluation.compare import Reference, reconstructed
-from unmask.evaluation.config import FIGURES
+from unmask.evaluation.config import COLUMNS
 from unmask.evaluation.diversity import kind_perplexity, kinds_of
 from unmask.evaluation.features import Extractor
 from unmask.evaluation.protocol import Protocol, caution
@@ -37,7 +37,7 @@ def colours(count, first=0, spread=255):
 
 
 def test_every_metric_gives_its_figures(reference):
-    for metric, names in FIGURES.items():
+    for metric, names in COLUMNS.items():
         assert tuple(reference.measure(metric, colours(30, first=1), 30)) == names
 
 
@@ -51,7 +51,7 @@ def test_what_the_real_pictures_alone_decide_is_computed_once(reference, monkeyp
     for name in ("moments_of", "pairs_of", "balls_of", "kinds_of"):
         monkeypatch.setattr(compare, name, counted(name))
     for first in (1, 2):
-        for metric in FIGURES:
+        for metric in COLUMNS:
             reference.measure(metric, colours(30, first), 30)
     assert made == ["moments_of", "pairs_of", "balls_of", "kinds_of"]
 

@@ -317,7 +317,6 @@ class TestTheRest:
             model = client.get("/api/v1/model").json()
         assert model["about"]["prior_data"] == "owls"
         assert {setting["name"] for setting in model["settings"] if "sample" in setting["uses"]} == {
-            "guidance",
             "temperature",
             "top_k",
             "top_p",
