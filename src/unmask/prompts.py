@@ -28,25 +28,26 @@ class Words:
         """L, the words of a caption."""
         return self.vocabulary.length if self.vocabulary else 0
 
-    def ids(self, text: str) -> Tensor:
-        """(L,) ids of a prompt; MASK of an empty one."""
-        if not text.strip() or self.vocabulary is None:
-            if text.strip():
-                raise ConfigError(
-                    "this model knows no words: it was trained without captions",
-                    hint="train another on pictures with captions: docs/captions.md",
-                )
-            return torch.full((self.length,), self.mask_id)
-        return torch.tensor(self.vocabulary.encode_prompt(text)) + self.mask_id + 1
+    def ids(self, prompt: str) -> Tensor:
+        """(L,) ids of the beginning of a caption, which may go on in any way: MASK after it."""
+        ids = torch.full((self.length,), self.mask_id)
+        if prompt.strip() and self.vocabulary is None:
+            raise ConfigError(
+                "this model knows no words: it was trained without captions",
+                hint="train another on pictures with captions: docs/captions.md",
+            )
+        if self.vocabulary:
+            tokens = self.vocabulary.encode_prompt(prompt)
+            ids[: len(tokens)] = torch.tensor(tokens, dtype=torch.int64) + self.mask_id + 1
+        return ids
 
     def of(self, prompt: Prompt, images: range, seed: int) -> Tensor:
         """(len(images), L) ids of what is asked for, by the numbers of pictures within a request."""
-        if prompt is None and self.captions:
-            texts = [self.captions[derive(seed, "caption", image) % len(self.captions)] for image in images]
-        else:
-            asked = [prompt] if isinstance(prompt, str) else list(prompt or [""])
-            texts = [asked[image % len(asked)] for image in images]
-        return torch.stack([self.ids(text) for text in texts])
+        if prompt is None and self.vocabulary and self.captions:
+            drawn = [self.captions[derive(seed, "caption", image) % len(self.captions)] for image in images]
+            return torch.tensor([self.vocabulary.encode(caption) for caption in drawn]) + self.mask_id + 1
+        prompts = [prompt] if isinstance(prompt, str) else list(prompt or [""])
+        return torch.stack([self.ids(prompts[image % len(prompts)]) for image in images])
 
     def text(self, ids: Tensor) -> str:
         """The caption that (L,) ids stand for; what is not known is left out."""

@@ -52,23 +52,20 @@ class Vocabulary:
     def encode(self, text: str) -> list[int]:
         """L tokens of a caption of the data: unknown words are left out, and what is too long is cut off."""
         known = [self._numbers[word] for word in words_of(text) if word in self._numbers]
-        return self._padded(known[: self.length])
+        return (known + [END] * self.length)[: self.length]
 
     def encode_prompt(self, text: str) -> list[int]:
-        """L tokens of what a user asks for: every word must be known, and fit."""
+        """Tokens of what a user asks for, as many as it has words: each must be known, and all must fit."""
         words = words_of(text)
         if unknown := [word for word in words if word not in self._numbers]:
             raise ConfigError(f"the model knows no {self._suggest(unknown)}")
         if len(words) > self.length:
             raise ConfigError(f"{text!r} has {len(words)} words; the model takes {self.length} at most")
-        return self._padded([self._numbers[word] for word in words])
+        return [self._numbers[word] for word in words]
 
     def decode(self, tokens: Sequence[int]) -> str:
         """The caption that L tokens stand for."""
         return " ".join(self.words[token - 1] for token in tokens if token != END)
-
-    def _padded(self, tokens: list[int]) -> list[int]:
-        return tokens + [END] * (self.length - len(tokens))
 
     def _suggest(self, unknown: Sequence[str]) -> str:
         near = (", ".join(difflib.get_close_matches(word, self.words, n=3)) for word in unknown)

@@ -17,7 +17,6 @@ from unmask.data.captions import Caption
 from unmask.data.codes import Codes
 from unmask.data.config import ImagesConfig
 from unmask.data.pixels import Indices
-from unmask.data.splits import Split
 from unmask.data.transforms import contact_sheet, to_pictures
 from unmask.data.vocabulary import END, Vocabulary
 from unmask.diffusion.autoregressive import autoregress
@@ -65,7 +64,7 @@ class PriorTask:
         self._vocabulary = vocabulary_of(codes)
         text = Text(self._vocabulary.length, len(self._vocabulary)) if self._vocabulary else NO_TEXT
         self._prior = Transformer(prior, stamp.codebook_size, stamp.grid, generator(loop.seed, "prior"), text)
-        self._words = {name: self._encode(codes.split(name).captions) for name in ("train", "validation")}
+        self._words = self._encode(self._validation.captions)
         self.objective = "bits_given_caption" if self._vocabulary else "bits"
         self._model, self._optimizer = engine.setup(self._prior, adam(self._prior.parameters(), optim))
         self._ema = Ema(self._prior, optim.ema_decay)
@@ -112,16 +111,18 @@ class PriorTask:
         return loss, {"loss": loss} if smoothed else {"loss": loss, "bits": bound / math.log(2)}
 
     def _batch(self, number: int) -> Tensor:
-        """The (world·batch, L + N) words and codes of all processes."""
-        batch = self._optim.batch * self._engine.world
-        rows = batch_indices(number, count=len(self._train), batch=batch, seed=self._loop.seed)
-        return self._read("train", rows)
+        """The (world·batch, L + N) words and codes of all processes.
 
-    def _read(self, split: Split, rows: Indices) -> Tensor:
-        """(B, L + N) words and codes of these numbers."""
-        codes = self._train if split == "train" else self._validation
-        words = self._words[split][torch.from_numpy(rows)]
-        return torch.cat([words, codes.read(rows)], dim=1).to(self._engine.device)
+        What commas part in a caption comes in any order, so that a prompt may begin with any of it.
+        """
+        batch, seed = self._optim.batch * self._engine.world, self._loop.seed
+        rows = batch_indices(number, count=len(self._train), batch=batch, seed=seed)
+        told = (self._train.captions[row] for row in rows)
+        captions = [
+            caption and reordered(caption, generator(seed, "caption", number, place))
+            for place, caption in enumerate(told)
+        ]
+        return torch.cat([self._encode(captions), self._train.read(rows)], dim=1).to(self._engine.device)
 
     def _encode(self, captions: Sequence[Caption]) -> Tensor:
         """(n, L) words of captions; MASK where there is none."""
@@ -154,7 +155,7 @@ class PriorTask:
         untold = self._score(everything, lambda rows: (Given(prior, words=nothing), rows[:, L:]))
         metrics = dict(zip(("bits", "standard_error"), bits_per_code(untold, num_codes), strict=True))
         metrics["bits_given_caption"] = bits
-        captioned = everything[(self._words["validation"] != prior.mask_id).all(1).numpy()]
+        captioned = everything[(self._words != prior.mask_id).all(1).numpy()]
         if len(captioned) and not prior.causal:  # which knows no words after codes
             words = self._score(captioned, lambda rows: (Given(prior, codes=rows[:, L:]), rows[:, :L]))
             metrics["bits_per_caption"] = bits_per_code(words, 1)[0]
@@ -166,7 +167,8 @@ class PriorTask:
         draws, steps = self._diffusion.validation_draws, self._diffusion.steps
         scores, first = [], 0
         for number, part in enumerate(parts):
-            prior, ids = ask(self._read("validation", part))
+            rows = torch.cat([self._words[torch.from_numpy(part)], self._validation.read(part)], dim=1)
+            prior, ids = ask(rows.to(self._engine.device))
             likelihood = likelihood_of(prior)
             if number % self._engine.world == self._engine.rank:
                 with self._engine.autocast():
@@ -194,8 +196,8 @@ class PriorTask:
 
     def _shown_words(self) -> Tensor:
         """(NUM_SAMPLES, L) words of captions, evenly from those of the validation split, or of the others."""
-        words = self._words["validation" if len(self._validation) else "train"]
-        return words[torch.arange(NUM_SAMPLES) * len(words) // NUM_SAMPLES]
+        captions = self._validation.captions or self._train.captions
+        return self._encode([captions[place * len(captions) // NUM_SAMPLES] for place in range(NUM_SAMPLES)])
 
     def state(self) -> dict[str, Any]:
         """Network, optimiser, average, and the last curve."""
@@ -232,6 +234,12 @@ class PriorTask:
         captions = [caption for caption in self._train.captions if caption]
         chosen = captions[:: math.ceil(len(captions) / MAX_CAPTIONS)] if captions else []
         return {"prior_captions": chosen} if chosen else {}
+
+
+def reordered(caption: str, rng: torch.Generator) -> str:
+    """A caption with the parts between its commas in any order."""
+    parts = caption.split(",")
+    return ",".join(parts[place] for place in torch.randperm(len(parts), generator=rng))
 
 
 def vocabulary_of(codes: Codes) -> Vocabulary | None:

@@ -39,7 +39,7 @@ def test_unknown_words_of_data_are_left_out_and_of_prompts_named(vocabulary):
 
 
 def test_a_prompt_that_is_too_long_is_refused(vocabulary):
-    assert vocabulary.encode_prompt("astronaut man") == vocabulary.encode("astronaut, man")
+    assert vocabulary.encode_prompt("astronaut man") == vocabulary.encode("astronaut, man")[:2]
     with pytest.raises(ConfigError, match="5 words"):
         vocabulary.encode_prompt("man man man man man")
 
