@@ -28,7 +28,7 @@ from emoji_names import Unicode, gender_of, tone_of
 from emoji_pictures import CREDITS, STYLES, drawn_as_vectors, fetch, fluent_3d, text_of
 from PIL import Image
 
-TARGET = Path(__file__).parents[1] / "src" / "unmask" / "images" / "builtin" / "emoji.zip"
+TARGET = Path(__file__).parents[1] / "src" / "unmask" / "data" / "builtin" / "emoji.zip"
 TARGET_SHA256 = "dd15aaae34325a47836ac302dfd07f054fb4818bef266d71541cc21b6a8cb41a"
 BUILT_WITH = {"emoji": "2.16.0", "pillow": "13.0.0", "resvg-py": "0.5.0"}  # another may write other bytes
 PAIRS_SHARE = 0.35  # of the groups that qualify

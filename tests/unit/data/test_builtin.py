@@ -64,6 +64,8 @@ def test_the_file_is_small_and_nothing_is_compressed_twice(emoji_zip):
 def test_the_file_is_the_one_that_its_script_promises(emoji_zip):
     script = Path(__file__).parents[3] / "tools" / "build_emoji.py"
     promised = re.search(r'TARGET_SHA256 = "(\w+)"', script.read_text())[1]
+    place = re.findall(r'"([^"]+)"', re.search(r"TARGET = .+", script.read_text())[0])
+    assert script.parents[1].joinpath(*place).samefile(emoji_zip.filename)
     assert hashlib.sha256(Path(emoji_zip.filename).read_bytes()).hexdigest() == promised
 
 
