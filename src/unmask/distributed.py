@@ -52,9 +52,12 @@ class Processes:
         if self.world > 1:
             dist.broadcast(value, src=0, group=None if value.is_cuda else self._group)
 
-    def any(self, flag: bool) -> bool:
-        """Whether the flag is set in any process."""
-        return bool(self.sum(torch.tensor(float(flag))) > 0)
+    def largest(self, value: int) -> int:
+        """The largest value of any process."""
+        common = torch.tensor(value)
+        if self.world > 1:
+            dist.all_reduce(common, dist.ReduceOp.MAX, group=self._group)
+        return int(common)
 
     @contextmanager
     def first_goes_first(self) -> Iterator[None]:

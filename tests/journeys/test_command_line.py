@@ -93,9 +93,18 @@ def test_pictures_that_do_not_exist_are_refused_without_a_traceback(tmp_path):
     assert "Traceback" not in refused.stderr
 
 
-def test_output_that_nobody_reads_to_its_end_is_no_error():
+@pytest.mark.parametrize("words", ["--help", "--version", "data emoji --help", "weights list"])
+def test_output_that_nobody_reads_to_its_end_is_no_error(words):
     reader, writer = os.pipe()
     os.close(reader)
-    piped = subprocess.run([UNMASK, "--help"], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    piped = subprocess.run(
+        [UNMASK, *words.split()], stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+    )
     os.close(writer)
     assert piped.stderr == ""
+
+
+def test_output_that_finds_no_room_is_an_error_in_a_sentence():
+    with Path("/dev/full").open("w") as full:
+        refused = subprocess.run([UNMASK, "--version"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (refused.returncode, refused.stderr) == (2, "error: [Errno 28] No space left on device\n")

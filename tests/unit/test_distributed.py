@@ -21,7 +21,7 @@ here, out = Processes("cpu"), pathlib.Path(sys.argv[1])
 part, common = torch.tensor([1.0, 10.0]) * (here.rank + 1), torch.tensor([here.rank + 5])
 told = {"world": here.world, "sum": here.sum(part).tolist(), "own": part.tolist()}
 here.broadcast(common)
-told |= {"common": common.tolist(), "any": here.any(here.rank == 1), "none": here.any(False)}
+told |= {"common": common.tolist(), "largest": here.largest(15 * here.rank)}
 with here.first_goes_first():
     told["found"] = (out / "made").exists()
     (out / "made").touch()
@@ -52,8 +52,8 @@ def test_what_is_broadcast_is_the_first_processs(told):
     assert [process["common"] for process in told] == [[5], [5]]
 
 
-def test_a_flag_is_set_if_it_is_in_any_process(told):
-    assert all(process["any"] and not process["none"] for process in told)
+def test_what_one_process_was_asked_all_of_them_know(told):
+    assert [process["largest"] for process in told] == [15, 15]
 
 
 def test_the_others_find_done_what_the_first_does(told):
@@ -63,8 +63,7 @@ def test_the_others_find_done_what_the_first_does(told):
 def test_a_process_alone_needs_nobody():
     alone = Processes("cpu")
     assert (alone.rank, alone.world, alone.is_first) == (0, 1, True)
-    assert alone.any(True)
-    assert not alone.any(False)
+    assert alone.largest(15) == 15
     assert alone.sum(torch.ones(2)).tolist() == [1, 1]
 
 

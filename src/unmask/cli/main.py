@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from unmask import __version__
+from unmask.cli.streams import settle_streams
 from unmask.errors import UnmaskError
 
 # Command -> (module with ``main(argv)``, what it does). Modules are imported only when called, so that
@@ -39,19 +40,26 @@ SHARED = ("train codec", "encode", "train prior", "sample")  # what several proc
 def main(argv: list[str] | None = None) -> None:
     """Run one command line and exit: 0 when all went well, 2 on a mistake the user can fix."""
     argv = sys.argv[1:] if argv is None else argv
+    settle_streams()
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     warnings.filterwarnings("ignore", module="PIL")  # odd pictures are reported by name, with a reason
     try:
-        _dispatch(argv)
+        try:
+            _dispatch(argv)
+        finally:
+            sys.stdout.flush()  # here, where it may fail
     except UnmaskError as error:
         errors.print(f"[bold red]error:[/] {escape(str(error))}")
         sys.exit(2)
     except KeyboardInterrupt:
         errors.print("stopped")
         sys.exit(130)
-    except BrokenPipeError:  # whoever read the output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left to say would fail again
+        if isinstance(error, BrokenPipeError):  # whoever read the output has seen enough
+            sys.exit(141)
+        errors.print(f"[bold red]error:[/] {escape(str(error))}")
+        sys.exit(2)
 
 
 def _dispatch(argv: list[str]) -> None:

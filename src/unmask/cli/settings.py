@@ -1,16 +1,20 @@
 """Where the settings of a training come from: a preset or a run, then a file, then the command line."""
 
 import argparse
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import yaml
 
 from unmask.config import CodecTraining, PriorTraining, read_changes, to_json
 from unmask.errors import ConfigError
 from unmask.training.resolve import Stage, begun, starting_settings
+
+if TYPE_CHECKING:
+    from unmask.training.runs import Run
 
 T = TypeVar("T", CodecTraining, PriorTraining)
 
@@ -66,6 +70,12 @@ def starting_point(
         run=run,
     )
     return Start(settings, run)
+
+
+def exit_as_stopped(run: "Run") -> None:
+    """Leave as a signal that stopped the run would have it, so that a shell does not go on after ``&&``."""
+    if run.stopped_by:
+        sys.exit(128 + run.stopped_by)
 
 
 def print_settings(settings: object) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import tyro
 
 from unmask.cli.arguments import Data
-from unmask.cli.settings import Origin, print_settings, starting_point
+from unmask.cli.settings import Origin, exit_as_stopped, print_settings, starting_point
 from unmask.config import CodecTraining
 from unmask.presets import CODEC, codec_preset
 
@@ -48,4 +48,5 @@ def main(argv: list[str]) -> None:
     from unmask.training.train import train_codec
 
     out, resume = arguments.resume or arguments.out, arguments.resume is not None
-    train_codec(arguments.data, out=out, preset=arguments.settings, init=arguments.init, resume=resume)
+    run = train_codec(arguments.data, out=out, preset=arguments.settings, init=arguments.init, resume=resume)
+    exit_as_stopped(run)

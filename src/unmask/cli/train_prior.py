@@ -7,7 +7,7 @@ from typing import Annotated
 import tyro
 
 from unmask.cli.arguments import Codec, DataOrCodes
-from unmask.cli.settings import Origin, Start, print_settings, starting_point
+from unmask.cli.settings import Origin, Start, exit_as_stopped, print_settings, starting_point
 from unmask.config import PriorTraining
 from unmask.presets import PRIOR, prior_preset
 
@@ -48,7 +48,7 @@ def main(argv: list[str]) -> None:
         return
     from unmask.training.train import train_prior
 
-    train_prior(
+    run = train_prior(
         arguments.codec,
         arguments.data,
         out=arguments.resume or arguments.out,
@@ -56,6 +56,7 @@ def main(argv: list[str]) -> None:
         init=arguments.init,
         resume=arguments.resume is not None,
     )
+    exit_as_stopped(run)
 
 
 def _parse(argv: list[str], start: Start[PriorTraining]) -> Arguments:

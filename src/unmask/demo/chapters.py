@@ -197,8 +197,6 @@ def training(demo: Demo) -> Iterator[Figure]:
 def _looks(folder: Path, name: str, metric: str, meaning: str) -> list[Figure]:
     """What a run drew early, half-way and at the end, with its validation metric."""
     run = Run.open(folder)
-    if run.last_step() != TRAINING_STEPS:  # a training that was stopped ends the demo too
-        raise KeyboardInterrupt
     values = {line["step"]: line[metric] for line in run.read_log() if line["kind"] == "validation"}
     figures = []
     for part in (1, VALIDATIONS // 2, VALIDATIONS):

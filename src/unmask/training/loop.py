@@ -54,8 +54,8 @@ class Task(Protocol):
         """The model as it stands, averaged weights."""
 
 
-def train(task: Task, run: Run, config: LoopConfig, engine: Engine) -> bool:
-    """Train to the end; return False if a signal asked to stop before it.
+def train(task: Task, run: Run, config: LoopConfig, engine: Engine) -> int:
+    """Train to the end and return 0, or save and return the signal that asked to stop before it.
 
     The end is the last step, or where patience with validations that bring nothing new runs out.
 
@@ -69,7 +69,7 @@ def train(task: Task, run: Run, config: LoopConfig, engine: Engine) -> bool:
             window.add(task.step(step))
             done = step + 1
             progress.advance()
-            stopping = engine.any(stop.asked)
+            stopping = engine.largest(stop.signal)
             ending = done == config.steps
             if done % config.log_every == 0 or ending:
                 metrics = finite(window.mean(engine), done, run) | task.metrics()
@@ -83,10 +83,10 @@ def train(task: Task, run: Run, config: LoopConfig, engine: Engine) -> bool:
             if done % config.save_every == 0 or ending or stopping:
                 _save(task, run, engine, done, config.keep, window, best)
             if ending:
-                return True
+                return 0
             if stopping:
-                return False
-    return True
+                return stopping
+    return 0
 
 
 class Window:
@@ -231,22 +231,24 @@ def _log(run: Run, engine: Engine, step: int, metrics: dict[str, float], kind: s
 
 
 class Stop:
-    """Whether someone asked for an early, orderly end."""
+    """The signal that asked for an early, orderly end; 0 until one does."""
 
-    asked = False
+    signal = 0
 
     def ask(self, number: int, frame: FrameType | None) -> None:
-        """Finish the step that is under way, save, and leave. Asked twice: leave at once."""
-        if self.asked:
+        """Finish the step that is under way, save, and leave. A second Ctrl-C: leave at once."""
+        if self.signal and number == signal.SIGINT:
             raise KeyboardInterrupt
-        self.asked = True
+        self.signal = self.signal or number
 
 
 @contextmanager
 def stop_signal() -> Iterator[Stop]:
-    """Turn SIGINT and SIGTERM into a wish that the loop grants between two steps."""
-    stop = Stop()
-    before = {number: signal.signal(number, stop.ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    """Turn the signals of people, terminals and schedulers into a wish, granted between two steps."""
+    stop, asking = Stop(), [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # which is what nohup is for
+        asking.append(signal.SIGHUP)
+    before = {number: signal.signal(number, stop.ask) for number in asking}
     try:
         yield stop
     finally:

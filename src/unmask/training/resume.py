@@ -1,5 +1,6 @@
 """A run to train into: a new one, or one that goes on if what it trains is still the same."""
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from unmask.training.console import say
 from unmask.training.engine import Engine
 from unmask.training.runs import Run
 
+LAUNCH = "TORCHELASTIC_RUN_ID"  # by which torchrun names one launch with all its restarts
 ANOTHER = "start another:  --out runs/another"
 
 
@@ -25,13 +27,20 @@ def check_codec(config: Mapping[str, Any], codec: str, fingerprint: str) -> None
         )
 
 
+def is_restart(out: Path) -> bool:
+    """Whether torchrun began the run in ``out`` by this command, and now starts it again."""
+    if not int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) or not Run.is_at(out):
+        return False
+    return bool(Run.open(out).config.get("launch") == os.environ[LAUNCH])
+
+
 @contextmanager
 def open_run(
     settings: CodecTraining | PriorTraining, inputs: dict[str, str], out: Path, resume: bool, engine: Engine
 ) -> Iterator[Run]:
     """The run in ``out`` for this training alone; only the first process writes it."""
     how = {"processes": engine.world, "precision": engine.precision}
-    config = inputs | how | {"settings": to_json(settings)}
+    config = inputs | how | {"launch": os.environ.get(LAUNCH), "settings": to_json(settings)}
     if not engine.is_first:
         yield Run(out, config)
         return

@@ -42,12 +42,19 @@ class Run:
     def __init__(self, folder: Path, config: dict[str, Any], *, tensorboard: bool = False) -> None:
         self.folder = folder
         self.config = config
+        self.stopped_by = 0
+        """The signal that ended this training before its end, if one did."""
         self._board = _open_board(folder) if tensorboard else None
 
     @staticmethod
-    def check_free(folder: Path) -> None:
+    def is_at(folder: Path) -> bool:
+        """Whether there is a run in ``folder``."""
+        return (folder / "config.json").exists()
+
+    @classmethod
+    def check_free(cls, folder: Path) -> None:
         """Refuse a folder in which there is a run."""
-        if (folder / "config.json").exists():
+        if cls.is_at(folder):
             hint = "go on with it by --resume, or name another --out"
             raise RunError(f"{folder} already holds a run", hint=hint)
 

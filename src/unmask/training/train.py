@@ -24,7 +24,7 @@ from unmask.training.inputs import find_codes, lasting, lasting_data, prepare_pi
 from unmask.training.loop import Task, train
 from unmask.training.prior_task import PriorTask
 from unmask.training.resolve import begun, starting_settings
-from unmask.training.resume import check_codec, open_run
+from unmask.training.resume import check_codec, is_restart, open_run
 from unmask.training.runs import Run
 
 M = TypeVar("M", bound=nn.Module)
@@ -47,6 +47,7 @@ def train_codec(
     alone is trained, the prior of ``init`` goes with it: the codes that it knows stay what they are.
     """
     out = Path(out)
+    resume = resume or is_restart(out)
     run_config = begun(out, "codec") if resume else {}
     data, init = _given("data", data, run_config), run_config.get("init", init)
     settings = starting_settings(preset, codec_preset, "codec", changes=changes, init=init, run=run_config)
@@ -106,6 +107,7 @@ def train_prior(
     codes. The rest is as for ``train_codec``; ``best`` is a whole model, codec and prior.
     """
     out = Path(out)
+    resume = resume or is_restart(out)
     run_config = begun(out, "prior") if resume else {}
     codec, data = _given("codec", codec, run_config), _given("data", data, run_config)
     init = run_config.get("init", init)
@@ -215,9 +217,9 @@ def _train(
             f"{engine.precision}, into {run.folder}; warm-up {optim.warmup}, cool-down {optim.cooldown}, "
             f"metrics every {loop.log_every} steps, validation every {loop.validate_every}"
         )
-    finished = train(task, run, loop, engine)
-    if engine.is_first and finished:
-        say(f"done: the best model is {run.folder / 'best'}")
-    elif engine.is_first:
+    run.stopped_by = train(task, run, loop, engine)
+    if engine.is_first and run.stopped_by:
         say(f"stopped and saved. Go on:  {command} --resume {run.folder}")
+    elif engine.is_first:
+        say(f"done: the best model is {run.folder / 'best'}")
     return run

@@ -96,28 +96,50 @@ def test_without_a_validation_split_the_latest_is_the_best(run, engine):
 
 def test_patience_ends_a_training_that_no_longer_improves(run, engine):
     task = Counting(errors=[3, 1, 2, 2, 0])
-    assert train(task, run, config(steps=100, patience=2), engine)
+    assert train(task, run, config(steps=100, patience=2), engine) == 0
     assert task.steps[-1] == 15
     assert run.last_step() == 16
 
 
 def test_patience_does_not_run_out_without_a_validation_split(run, engine):
     task = Counting()
-    assert train(task, run, LoopConfig(steps=12, validate_every=1, patience=2), engine)
+    assert train(task, run, LoopConfig(steps=12, validate_every=1, patience=2), engine) == 0
     assert len(task.steps) == 12
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1])
 def test_a_signal_saves_after_the_step_and_the_run_goes_on_from_there(run, engine, number):
     task = Counting()
     task.after[6] = lambda: os.kill(os.getpid(), number)
-    assert not train(task, run, config(), engine)
+    assert train(task, run, config(), engine) == number
     assert run.last_step() == 7
     resumed = Counting()
-    assert train(resumed, run, config(), engine)
+    assert train(resumed, run, config(), engine) == 0
     assert resumed.steps == [7, 8, 9, 10, 11]
     assert resumed.value == 112, "begun once, twelve steps"
     assert lines(run, "train") == [(3, 1.0), (6, 4.0), (9, 7.0), (12, 10.0)], "a window outlives the stop"
+
+
+def test_nohup_keeps_a_training_from_a_terminal_that_closes(run, engine):
+    task = Counting()
+    task.after[6] = lambda: os.kill(os.getpid(), signal.SIGHUP)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert train(task, run, config(), engine) == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_scheduler_that_asks_twice_waits_and_a_person_does_not(run, engine):
+    """SLURM warns by SIGUSR1 before it sends SIGTERM; a second Ctrl-C is impatience."""
+    task = Counting()
+    task.after[6] = lambda: [os.kill(os.getpid(), number) for number in (signal.SIGUSR1, signal.SIGTERM)]
+    assert train(task, run, config(), engine) == signal.SIGUSR1
+    assert run.last_step() == 7
+    task.after = {7: lambda: [os.kill(os.getpid(), signal.SIGINT) for _ in range(2)]}
+    with pytest.raises(KeyboardInterrupt):
+        train(task, run, config(), engine)
+    assert run.last_step() == 7
 
 
 def test_the_best_so_far_survives_a_restart(run, engine):
@@ -146,7 +168,7 @@ def test_a_best_of_the_last_version_was_no_fid(objective, value):
 def test_there_is_a_best_model_from_the_first_checkpoint_on(run, engine):
     task = Counting(errors=[1])
     task.after[2] = lambda: os.kill(os.getpid(), signal.SIGTERM)
-    assert not train(task, run, config(validate_every=10), engine)
+    assert train(task, run, config(validate_every=10), engine) == signal.SIGTERM
     assert run.load_bundle("best").about["step"] == 3
 
 
