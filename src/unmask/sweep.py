@@ -1,7 +1,6 @@
 """How good a model is: metrics of samples over a sweep of settings, or of reconstructions."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -9,19 +8,14 @@ from unmask.data.pixels import PixelSet
 from unmask.diffusion.settings import Settings, combinations
 from unmask.errors import ConfigError, DataError
 from unmask.evaluation.compare import Reference, reconstructed
-from unmask.evaluation.config import COLUMNS, Metric, Side, What
+from unmask.evaluation.config import Metric, Side, What, check_metrics
 from unmask.evaluation.features import INCEPTION, inception_features
 from unmask.evaluation.protocol import Protocol
 from unmask.evaluation.results import Results, in_words, samples_folder
+from unmask.evaluation.statistics import Statistics, is_statistics, load_statistics
 from unmask.pipeline import Pipeline
-from unmask.progress import Report, silent
+from unmask.progress import Bar, no_bar
 from unmask.samples import SampleFolder
-
-
-@contextmanager
-def unseen(title: str) -> Iterator[Report]:
-    """A bar that nobody sees."""
-    yield silent
 
 
 def evaluate(
@@ -38,18 +32,23 @@ def evaluate(
     seed: int = 0,
     out: str | Path = "evaluation",
     batch: int = 16,
-    bar: Callable[[str], AbstractContextManager[Report]] = unseen,
+    bar: Bar = no_bar,
     **sweep: Any,
 ) -> Results:
     """Every metric of every combination of settings, computed where it is missing in the folder ``out``.
 
     Settings are chosen as in ``Pipeline.sample``; of a list each value is tried, with all values of others.
     ``what`` is compared with the real images of ``data``: samples, reconstructions, or those of validation.
+    In place of ``data`` samples take the statistics of it, a file of ``unmask fid --save``.
     """
     side = split or ("validation" if what == "reconstructions" else "train")
     _check(metrics, count, k, replicates, batch, what, side)
     chosen = combinations("sample", model.sampling, settings, sweep) if what == "samples" else [None]
-    real = _real(model, data, side)
+    real: PixelSet | Statistics
+    if is_statistics(data):
+        real, side = _saved(model, data, what, metrics), "all"
+    else:
+        real = _real(model, data, side)
     validation = _real(model, data, "validation") if what == "validation" else None
     count = count if what == "samples" else len(validation or real)
     protocol = Protocol(
@@ -69,6 +68,7 @@ def evaluate(
 
     def images(one: Settings | None) -> PixelSet:
         if one is None:
+            assert isinstance(real, PixelSet)
             return validation or reconstructed(model.codec, model.fingerprint, real)
         samples = SampleFolder(samples_folder(results.folder, one), model, seed, one)
         with bar(f"sampling, {in_words(one)}") as report:
@@ -90,10 +90,7 @@ def _check(
     metrics: Sequence[str], count: int, k: int, replicates: int, batch: int, what: What, side: Side
 ) -> None:
     """Refuse what could not be done, before anything is computed."""
-    if unknown := [metric for metric in metrics if metric not in COLUMNS]:
-        raise ConfigError(
-            f"there is no metric {unknown[0]!r}", hint=f"such as:  --metrics {','.join(COLUMNS)}"
-        )
+    check_metrics(metrics)
     if what not in get_args(What):
         raise ConfigError(f"{what!r} cannot be evaluated", hint=f"one of {', '.join(get_args(What))}")
     if count < 2 or k < 1 or replicates < 0 or batch < 1:
@@ -107,3 +104,17 @@ def _real(model: Pipeline, data: str, side: Side) -> PixelSet:
     if not len(pixels):
         raise DataError(f"{data} has no pictures on the side {side} of its split", hint="--split all")
     return pixels
+
+
+def _saved(model: Pipeline, file: str, what: What, metrics: Sequence[Metric]) -> Statistics:
+    saved = load_statistics(Path(file))
+    saved.require(metrics)
+    if what != "samples":
+        raise ConfigError(f"{what} are made from pictures, and {file} holds none", hint="name the pictures")
+    if saved.size_px != model.image_size:
+        found = f"{saved.size_px} px" if saved.size_px else "pictures of their own sizes"
+        raise ConfigError(
+            f"{file} is of {found}, and the model draws {model.image_size} px; only one size compares",
+            hint=f"unmask fid {saved.name} --size {model.image_size} --save {file}",
+        )
+    return saved

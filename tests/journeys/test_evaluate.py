@@ -74,6 +74,19 @@ def test_what_is_there_is_not_computed_again(equipped, swept):
     assert all(path.stat().st_mtime_ns == time for path, time in drawn.items())
 
 
+def test_statistics_take_the_place_of_pictures(equipped):
+    equipped("fid", "discs.npy", "--size", "16", "--features", "--save", "discs.safetensors")
+    words = ["--count", "12", "--steps", "2", "--metrics", "kid,prdc", "--replicates", "4", "--out"]
+    said = equipped("evaluate", "prior/best", "--reference", "discs.safetensors", *words, "by-file")
+    equipped("evaluate", "prior/best", "discs.npy", "--split", "all", *words, "by-pictures")
+    assert "pictures of discs.safetensors (all pictures), 16×16" in said
+    (by_file,), (by_pictures,) = (
+        results(equipped.folder / name)["results"] for name in ("by-file", "by-pictures")
+    )
+    for name in ("kid", "precision", "recall", "density", "coverage"):
+        assert by_file[name] == pytest.approx(by_pictures[name], rel=1e-4, abs=1e-6), name
+
+
 def test_metrics_that_are_asked_for_later_are_added(equipped, swept):
     folder = equipped.folder / "more"
     shutil.copytree(swept[1], folder)

@@ -32,6 +32,10 @@ Codec = Annotated[
     ),
 ]
 Data = Annotated[str, Positional, arg(metavar="DATA", help=f"Pictures: {_SETS}.")]
+OptionalData = Annotated[str | None, Positional, arg(metavar="DATA", help=f"Pictures: {_SETS}.")]
+PicturesOrStatistics = Annotated[
+    str, Positional, arg(help=f"Pictures: {_SETS}. Or statistics of them, a .safetensors made by --save.")
+]
 PictureOrData = Annotated[str, Positional, arg(metavar="DATA", help=f"Pictures: a file, {_SETS}.")]
 TrainingData = Annotated[str, Positional, arg(metavar="DATA", help=f"What it was trained on: {_SETS}.")]
 DataOrCodes = Annotated[

@@ -2,14 +2,21 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
 
 import tyro
 from rich.console import Console
 
-from unmask.cli.arguments import AnyModel, BackendOption, Data, DeviceOption, SettingsOption, settings_flags
+from unmask.cli.arguments import (
+    AnyModel,
+    BackendOption,
+    DeviceOption,
+    OptionalData,
+    SettingsOption,
+    settings_flags,
+)
 from unmask.cli.loading import load_model
-from unmask.evaluation.config import COLUMNS, Metric, Side, What
+from unmask.errors import ConfigError
+from unmask.evaluation.config import COLUMNS, Side, What, metrics_named
 from unmask.evaluation.results import Results
 
 WIDE = 1000  # characters: more than any table has, since numbers are never to be cut
@@ -21,6 +28,7 @@ HELP = """Compare samples or reconstructions with real pictures: FID, KID, preci
   unmask evaluate runs/prior emoji --metrics prdc,diversity --temperature 0.5,0.7,0.9,1.0
   unmask evaluate runs/codec emoji --what reconstructions --out evaluation-codec
   unmask evaluate runs/prior emoji --what validation --out evaluation-real     what samples could reach
+  unmask evaluate runs/prior --reference stats.safetensors      saved by unmask fid photos/ --size 64 --save
 
 Lists are swept, every value with every other. Samples are kept in a folder, shared by all metrics. After a
 stop, run the same command again to continue; with more values or metrics, only what is missing is computed.
@@ -32,7 +40,9 @@ class Arguments:
     """Arguments of the command."""
 
     model: AnyModel
-    data: Data
+    data: OptionalData = None
+    reference: Path | None = None
+    """Statistics of real pictures in place of DATA: a file of unmask fid DATA --size PIXELS --save FILE."""
     what: What = "samples"
     """What to compare with real pictures. validation: real ones themselves, with those of the training."""
     metrics: str = "fid,kid,prdc"
@@ -58,14 +68,19 @@ class Arguments:
 def main(argv: list[str]) -> None:
     """Compute every metric that is missing, then show all of them."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask evaluate", description=HELP)
-    metrics = cast(list[Metric], list(dict.fromkeys(word.strip() for word in arguments.metrics.split(","))))
+    metrics = metrics_named(arguments.metrics)
+    if (arguments.data is None) == (arguments.reference is None):
+        raise ConfigError(
+            "what samples are compared with is either DATA or --reference",
+            hint="unmask evaluate MODEL photos/  or  unmask evaluate MODEL --reference stats.safetensors",
+        )
     model = load_model(arguments.model, arguments.device, arguments.backend)
     from unmask.progress import bar
     from unmask.sweep import evaluate
 
     results = evaluate(
         model,
-        arguments.data,
+        arguments.data or str(arguments.reference),
         what=arguments.what,
         metrics=metrics,
         count=arguments.count,

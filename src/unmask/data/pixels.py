@@ -100,6 +100,12 @@ class Pixels:
         return self.split("train").fingerprint, self.split("validation").fingerprint
 
 
+def spread(count: int, total: int) -> list[int]:
+    """At most ``count`` of the numbers below ``total``, evenly from the first to the last."""
+    count = min(count, total)
+    return [place * total // count for place in range(count)]
+
+
 class PixelSet:
     """The pictures of one split, numbered from 0 in the order of their source."""
 
@@ -123,8 +129,7 @@ class PixelSet:
 
     def spread(self, count: int) -> list[int]:
         """At most ``count`` numbers, evenly from the first picture to the last: a set's face."""
-        count = min(count, len(self))
-        return [place * len(self) // count for place in range(count)]
+        return spread(count, len(self))
 
     def read(self, indices: npt.ArrayLike) -> Pixels8:
         """The pictures of these numbers: (B, S, S, 3)."""

@@ -1,5 +1,6 @@
 """Pictures against real ones: the metrics by name, over features that are computed once."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -8,66 +9,58 @@ from torch import Tensor
 
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.losses import usage
-from unmask.data.pixels import Indices, PixelSet
+from unmask.data.pixels import Indices, PixelSet, spread
 from unmask.data.transforms import Pixels8, to_pixels, to_tensor
 from unmask.devices import tuned_allocator
 from unmask.evaluation.config import Metric
 from unmask.evaluation.diversity import code_perplexity, kind_perplexity, kinds_of
 from unmask.evaluation.estimate import REPLICATES, Estimate
 from unmask.evaluation.features import Extractor, features_of
-from unmask.evaluation.fid import Moments, fid, moments_of
+from unmask.evaluation.fid import Moments, fid, frechet_distance, moments_of
 from unmask.evaluation.kid import Pairs, kid, pairs_of
 from unmask.evaluation.prdc import NEIGHBOURS, Balls, balls_of, prdc
+from unmask.evaluation.statistics import Statistics
 from unmask.progress import Report, silent
 
 
-class Reference:
-    """Real pictures, all of which samples are compared with; what they alone decide is computed once.
+class Comparison:
+    """One set of pictures, with which others are compared; what it alone decides is computed once.
 
-    But for precision and its kin: a ball's size depends on how many pictures there are, so that as many real
-    ones are taken as there are samples, evenly spread over the set.
+    It is given by features, or for FID by moments. All of it is taken but for precision and its kin: a ball's
+    size depends on how many pictures there are, so that as many are taken as there are in the other set,
+    evenly spread.
     """
 
     def __init__(
         self,
-        pixels: PixelSet,
-        codec: Autoencoder,
-        extractor: Extractor,
+        features: Tensor | None,
+        moments: Moments | None = None,
         *,
         k: int = NEIGHBOURS,
         replicates: int = REPLICATES,
-        report: Report = silent,
     ) -> None:
-        self.pixels = pixels
-        self.features = features_of(pixels, extractor, report=report)
-        self._codec, self._extractor = codec, extractor
+        self._features, self._given = features, moments
         self._k, self._replicates = k, replicates
         self._balls_by_count: dict[int, Balls] = {}
 
-    def measure(
-        self, metric: Metric, samples: PixelSet, count: int, report: Report = silent
-    ) -> dict[str, Estimate]:
-        """The values of one metric for the first ``count`` of a set's pictures."""
-        fake = features_of(samples, self._extractor, report=report)[:count]
-        with tuned_allocator():
-            if metric == "fid":
-                return {"fid": fid(self._moments, fake, replicates=self._replicates)}
-            if metric == "kid":
-                return {"kid": kid(self._pairs, fake, replicates=self._replicates)}
-            if metric == "prdc":
-                return prdc(self._balls(count), fake, replicates=self._replicates)
-            codes = code_perplexity(self._codec, samples, list(range(count)))
-            return _diversity(codes, kind_perplexity(self._kinds, self.features, fake))
+    def measure(self, metric: Metric, fake: Tensor) -> dict[str, Estimate]:
+        """The values of fid, kid or prdc for (m, D) features of another set."""
+        if metric == "fid":
+            return {"fid": fid(self._moments, fake, replicates=self._replicates)}
+        if metric == "kid":
+            return {"kid": kid(self._pairs, fake, replicates=self._replicates)}
+        assert metric == "prdc"
+        return prdc(self._balls(len(fake)), fake, replicates=self._replicates)
 
-    def diversity(self, count: int) -> dict[str, Estimate]:
-        """The values that ``count`` of the real pictures have themselves: what samples could reach."""
-        rows = self.pixels.spread(count)
-        kinds = usage(torch.bincount(self._kinds[rows]))["perplexity"]
-        return _diversity(code_perplexity(self._codec, self.pixels, rows), kinds)
+    @property
+    def features(self) -> Tensor:
+        """(n, D), of a set that has them."""
+        assert self._features is not None, "Statistics.require says beforehand what lacks features"
+        return self._features
 
     @cached_property
     def _moments(self) -> Moments:
-        return moments_of(self.features)
+        return self._given or moments_of(self.features)
 
     @cached_property
     def _pairs(self) -> Pairs:
@@ -75,12 +68,69 @@ class Reference:
 
     def _balls(self, count: int) -> Balls:
         if count not in self._balls_by_count:
-            self._balls_by_count[count] = balls_of(self.features[self.pixels.spread(count)], self._k)
+            rows = spread(count, len(self.features))
+            self._balls_by_count[count] = balls_of(self.features[rows], self._k)
         return self._balls_by_count[count]
+
+
+class Reference:
+    """Real pictures, or statistics of them, that samples are compared with."""
+
+    def __init__(
+        self,
+        real: PixelSet | Statistics,
+        codec: Autoencoder,
+        extractor: Extractor,
+        *,
+        k: int = NEIGHBOURS,
+        replicates: int = REPLICATES,
+        report: Report = silent,
+    ) -> None:
+        if isinstance(real, Statistics):
+            features, moments = real.features, real.moments
+        else:
+            features, moments = features_of(real, extractor, report=report), None
+        self._real, self._codec, self._extractor = real, codec, extractor
+        self._comparison = Comparison(features, moments, k=k, replicates=replicates)
+
+    def measure(
+        self, metric: Metric, samples: PixelSet, count: int, report: Report = silent
+    ) -> dict[str, Estimate]:
+        """The values of one metric for the first ``count`` of a set's pictures."""
+        fake = features_of(samples, self._extractor, report=report)[:count]
+        with tuned_allocator():
+            if metric != "diversity":
+                return self._comparison.measure(metric, fake)
+            codes = code_perplexity(self._codec, samples, list(range(count)))
+            return _diversity(codes, kind_perplexity(self._kinds, self._comparison.features, fake))
+
+    def diversity(self, count: int) -> dict[str, Estimate]:
+        """The values that ``count`` of the real pictures have themselves: what samples could reach."""
+        assert isinstance(self._real, PixelSet), "statistics have no pictures to encode"
+        rows = self._real.spread(count)
+        kinds = usage(torch.bincount(self._kinds[rows]))["perplexity"]
+        return _diversity(code_perplexity(self._codec, self._real, rows), kinds)
 
     @cached_property
     def _kinds(self) -> Tensor:
-        return kinds_of(self.features)
+        return kinds_of(self._comparison.features)
+
+
+def compare(
+    a: Statistics, b: Statistics, metrics: Sequence[Metric], *, replicates: int = REPLICATES
+) -> dict[str, Estimate]:
+    """The values of fid, kid and prdc for the pictures ``a``, with ``b`` as the real ones."""
+    for one in (a, b):
+        one.require(metrics)
+    comparison = Comparison(b.features, b.moments, replicates=replicates)
+    values: dict[str, Estimate] = {}
+    with tuned_allocator():
+        for metric in metrics:
+            if a.features is None:  # and so the metric is FID, without a standard error
+                values["fid"] = Estimate(frechet_distance(b.moments, a.moments), np.nan)
+            else:
+                values |= comparison.measure(metric, a.features)
+    return values
 
 
 def _diversity(codes: float, kinds: float) -> dict[str, Estimate]:

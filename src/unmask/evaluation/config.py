@@ -1,7 +1,9 @@
 """What can be measured, by name. Free of torch, so that ``--help`` is instant."""
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal, cast
+
+from unmask.errors import ConfigError
 
 Metric = Literal["fid", "kid", "prdc", "diversity"]
 COLUMNS: Mapping[Metric, tuple[str, ...]] = {
@@ -11,6 +13,22 @@ COLUMNS: Mapping[Metric, tuple[str, ...]] = {
     "diversity": ("code_perplexity", "kind_perplexity"),
 }
 """The columns of each metric in a table of results."""
+
+
+def metrics_named(words: str) -> list[Metric]:
+    """The metrics in a list such as ``fid,kid``, each once."""
+    names = list(dict.fromkeys(word.strip() for word in words.split(",")))
+    check_metrics(names)
+    return cast(list[Metric], names)
+
+
+def check_metrics(names: Sequence[str]) -> None:
+    """Refuse what is no metric."""
+    if unknown := [name for name in names if name not in COLUMNS]:
+        raise ConfigError(
+            f"there is no metric {unknown[0]!r}", hint=f"such as:  --metrics {','.join(COLUMNS)}"
+        )
+
 
 What = Literal["samples", "reconstructions", "validation"]
 """What is compared with real images. validation: real ones themselves, with those of the training."""

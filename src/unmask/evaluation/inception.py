@@ -38,9 +38,14 @@ class Inception(nn.Module):
         images: (B, 3, H, W) uint8.  Returns (B, 2048) float32.
         """
         assert images.dtype == torch.uint8, f"Inception takes uint8 pictures, not {images.dtype}"
-        with torch.autocast(images.device.type, enabled=False), cudnn.flags(enabled=True, allow_tf32=False):
-            x = (resize(images.float()) - 128) / 128
-            features: Tensor = self.layers(x.contiguous(memory_format=torch.channels_last)).mean((2, 3))
+        return self.features(resize(images.float()))
+
+    @torch.no_grad()
+    def features(self, levels: Tensor) -> Tensor:
+        """The same of what ``resize`` returns: (B, 3, 299, 299) float32 in [0, 255]."""
+        with torch.autocast(levels.device.type, enabled=False), cudnn.flags(enabled=True, allow_tf32=False):
+            x = ((levels - 128) / 128).contiguous(memory_format=torch.channels_last)
+            features: Tensor = self.layers(x).mean((2, 3))
         return features
 
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 FEW = 10_000
-RESIZE = "centre square, shorter side resized (Lanczos); to 299×299 for Inception (bilinear, as TensorFlow 1)"
+AT_INCEPTION = "to 299×299 for Inception (bilinear, as TensorFlow 1)"
+RESIZE = f"centre square, shorter side resized (Lanczos); {AT_INCEPTION}"
 FORMAT = "8 bits a channel, lossless"
 
 
@@ -12,7 +13,7 @@ class Protocol:
     """What was compared with what, and how; it stands beside every result."""
 
     what: str
-    """samples, reconstructions or validation pictures"""
+    """samples, reconstructions, validation pictures, or pictures of another set"""
     pictures: int
     """How many of them."""
     reference: str
@@ -20,7 +21,8 @@ class Protocol:
     split: str
     """Which side of it: train, validation or all."""
     reference_pictures: int
-    size_px: int
+    size_px: int | None
+    """None: every picture as large as it is."""
     features: str
     """The network, and which weights."""
     resize: str = RESIZE
@@ -28,9 +30,10 @@ class Protocol:
 
     def __str__(self) -> str:
         split = "all pictures" if self.split == "all" else f"{self.split} split"
+        size = f"{self.size_px}×{self.size_px}" if self.size_px else "whole, at their own sizes"
         return (
             f"{self.pictures:,} {self.what} against {self.reference_pictures:,} pictures of {self.reference} "
-            f"({split}), {self.size_px}×{self.size_px}; {self.format}; {self.resize}; {self.features}"
+            f"({split}), {size}; {self.format}; {self.resize}; {self.features}"
         )
 
 

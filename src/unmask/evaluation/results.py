@@ -68,12 +68,12 @@ class Results:
         row = self._row(config)
         if row is None:
             self.rows.append(row := _settings(config))
-        row.update(_plain(values))
+        row.update(plain(values))
         self._save()
 
     def add_real(self, values: "Mapping[str, Estimate]") -> None:
         """Take in metrics of the real pictures and save them."""
-        self.real.update(_plain(values))
+        self.real.update(plain(values))
         self._save()
 
     def table(self, columns: Sequence[str]) -> Table:
@@ -84,10 +84,10 @@ class Results:
             table.add_column(name.replace("_", " "), justify="right", no_wrap=True)
         for row in self.rows:
             values = [_word(row[name]) for name in settings]
-            table.add_row(*values, *(_figure(row, name) for name in columns))
+            table.add_row(*values, *(as_text(row, name) for name in columns))
         if self.real.keys() & set(columns):
             blank = ["real"] + [""] * (len(settings) - 1) if settings else []
-            table.add_row(*blank, *(_figure(self.real, name) for name in columns))
+            table.add_row(*blank, *(as_text(self.real, name) for name in columns))
         return table
 
     def plot(self, columns: Sequence[str]) -> Path | None:
@@ -173,8 +173,8 @@ def _shown(rows: Sequence[Row]) -> list[str]:
     return [name for name in SETTINGS if name in telling and any(name in row for row in rows)]
 
 
-def _plain(columns: "Mapping[str, Estimate]") -> Row:
-    """Figures and their standard errors as plain values; an error that is not known is left out."""
+def plain(columns: "Mapping[str, Estimate]") -> Row:
+    """Metrics and their standard errors as plain values; an error that is not known is left out."""
     row: Row = {}
     for name, (value, error) in columns.items():
         row[name] = value
@@ -193,7 +193,8 @@ def _number(value: Any) -> float:
     return math.inf if value is None else float(value[0] if isinstance(value, list) else value)
 
 
-def _figure(row: Row, name: str) -> str:
+def as_text(row: Row, name: str) -> str:
+    """A metric of a row with its standard error, to the digits that mean something."""
     if name not in row:
         return "–"
     value, error = row[name], row.get(f"{name}_error")

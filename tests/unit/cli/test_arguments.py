@@ -15,7 +15,13 @@ from unmask.errors import ConfigError
 SHARED = {
     "model": {arguments.Model, arguments.AnyModel},
     "codec": {arguments.Codec},
-    "data": {arguments.Data, arguments.PictureOrData, arguments.TrainingData, arguments.DataOrCodes},
+    "data": {
+        arguments.Data,
+        arguments.OptionalData,
+        arguments.PictureOrData,
+        arguments.TrainingData,
+        arguments.DataOrCodes,
+    },
     "device": {arguments.DeviceOption},
     "backend": {arguments.BackendOption},
 }
@@ -55,6 +61,7 @@ def test_the_help_of_a_model_says_where_models_come_from(kind):
         "extend emoji picture.png --right 8",
         "studio emoji --port 0",
         "evaluate emoji emoji",
+        "fid emoji emoji-3d",
         "neighbours emoji emoji",
         "demo",
     ],

@@ -1,0 +1,133 @@
+"""``unmask fid``: metrics of two sets of pictures, or the statistics of one."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from unmask.cli.arguments import DeviceOption, PicturesOrStatistics
+from unmask.cli.pictures import check_out, writing
+from unmask.errors import ConfigError
+from unmask.evaluation.config import metrics_named
+from unmask.evaluation.protocol import AT_INCEPTION, RESIZE, Protocol, caution
+from unmask.evaluation.results import as_text, plain
+
+if TYPE_CHECKING:
+    from unmask.evaluation.estimate import Estimate
+    from unmask.evaluation.statistics import Statistics
+
+HELP = """Compare two sets of pictures: FID, KID, precision, recall, density and coverage.
+
+  unmask fid samples/ photos/                              any two folders, archives, arrays or built-in sets
+  unmask fid samples/ photos/ --size 64 --metrics fid,kid  centre squares of 64 pixels
+  unmask fid photos/ --save stats.safetensors              mean and covariance, which serve fid
+  unmask fid photos/ --save stats.safetensors --features   and features, which kid and prdc take too
+  unmask fid samples/ stats.safetensors                    without the pictures
+  unmask fid samples/ photos/ --json                       one JSON object on standard output
+
+B is taken as real: precision is the share of A that is near B, recall the share of B that is near A. Unless
+--size is given, whole pictures go to Inception at their own sizes. Two FIDs compare only if the line below
+them, which says how they were computed, is the same but for the names. Once:  unmask weights get inception"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """Arguments of the command."""
+
+    a: Annotated[PicturesOrStatistics, tyro.conf.arg(metavar="A")]
+    b: Annotated[PicturesOrStatistics | None, tyro.conf.Positional, tyro.conf.arg(metavar="B")] = None
+    """The same, to compare A with."""
+    metrics: str = "fid,kid,prdc"
+    """Which of fid, kid and prdc (precision, recall, density, coverage)."""
+    size: int | None = None
+    """Resize the shorter side to so many pixels and take the centre square. None: as in the statistics, if A
+    or B is a file of them; else whole pictures, at their own sizes."""
+    save: Path | None = None
+    """A .safetensors file for the statistics of A, which are mean and covariance in float64."""
+    features: bool = False
+    """Save the features of every picture too: 8 KB each, needed by kid and prdc."""
+    replicates: int = 20
+    """Halves of A that standard errors are taken from. 0: none, faster."""
+    json: bool = False
+    """Print one JSON object instead of a table."""
+    device: DeviceOption = "auto"
+
+    def check(self) -> None:
+        """Refuse what could not be done, before anything is computed."""
+        if (self.b is None) == (self.save is None):
+            raise ConfigError(
+                "wanted two sets to compare, or one and a file for its statistics",
+                hint=f"unmask fid {self.a} photos/  or  unmask fid {self.a} --save stats.safetensors",
+            )
+        if self.replicates < 0:
+            raise ConfigError(f"--replicates {self.replicates} must be at least 0")
+        if self.save:
+            check_out(self.save, ".safetensors", option="--save")
+
+
+def main(argv: list[str]) -> None:
+    """Compare and print, or save."""
+    arguments = tyro.cli(Arguments, args=argv, prog="unmask fid", description=HELP)
+    arguments.check()
+    metrics = metrics_named(arguments.metrics)
+    from unmask.devices import require_device
+    from unmask.evaluation.compare import compare
+    from unmask.evaluation.statistics import statistics_of
+    from unmask.progress import bar
+
+    sets = [spec for spec in (arguments.a, arguments.b) if spec is not None]
+    a, *others = statistics_of(sets, size=arguments.size, device=require_device(arguments.device), bar=bar)
+    _warn([a, *others])
+    if arguments.save:
+        with writing(arguments.save):
+            a.save(arguments.save, features=arguments.features)
+        print(f"statistics of {len(a):,} pictures of {a.name}: {arguments.save}")
+    for b in others:
+        with bar(f"measuring {arguments.metrics}"):
+            values = compare(a, b, metrics, replicates=arguments.replicates)
+        _show(a, b, values, as_json=arguments.json)
+
+
+def _warn(sets: "list[Statistics]") -> None:
+    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    for one in sets:
+        if one.left_out:
+            console.print(f"{one.left_out:,} of {one.name} cannot be used; why:  unmask data {one.name}")
+
+
+def _show(a: "Statistics", b: "Statistics", values: "Mapping[str, Estimate]", *, as_json: bool) -> None:
+    """The metrics, how they came about, and what to beware of."""
+    protocol = _protocol(a, b)
+    row, warning = plain(values), caution(min(len(a), len(b))) if "fid" in values else None
+    if as_json:
+        print(json.dumps({"a": a.name, "b": b.name, **row, "protocol": asdict(protocol), "caution": warning}))
+        return
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name in values:
+        table.add_row(f"[bold]{name}[/]", as_text(row, name))
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(table)
+    console.print(f"\n{protocol}", markup=False)
+    if warning:
+        console.print(f"caution: {warning}")
+
+
+def _protocol(a: "Statistics", b: "Statistics") -> Protocol:
+    from unmask.evaluation.features import INCEPTION
+
+    return Protocol(
+        what=f"pictures of {a.name}",
+        pictures=len(a),
+        reference=b.name,
+        split="all",
+        reference_pictures=len(b),
+        size_px=a.size_px,
+        features=INCEPTION,
+        resize=RESIZE if a.size_px else AT_INCEPTION,
+        format="8 bits a channel, as in their files",
+    )

@@ -1,0 +1,208 @@
+"""What metrics need of a set of pictures, from the pictures themselves or from one file.
+
+NAME.safetensors   mean        (D,) float64
+                   covariance  (D, D) float64, unbiased
+                   features    (pictures, D) float32, if they were asked for
+                   metadata    about: as JSON the fields of Statistics that are no tensors, and the
+                               SHA-256 of all tensors
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from einops import rearrange
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from unmask import __version__
+from unmask.data.base import Source, combined_hash
+from unmask.data.config import ImagesConfig
+from unmask.data.pixels import nothing_usable
+from unmask.data.prepare import Unusable, decoders
+from unmask.data.sources import open_source
+from unmask.data.transforms import decode, square
+from unmask.devices import tuned_allocator
+from unmask.errors import ConfigError, DataError
+from unmask.evaluation.config import Metric
+from unmask.evaluation.features import INCEPTION
+from unmask.evaluation.fid import Moments, moments_of
+from unmask.evaluation.inception import WIDTH, Inception, resize
+from unmask.progress import Bar, no_bar
+from unmask.storage import files
+from unmask.storage.arrays import Growing, Layout, open_rows
+
+FORMAT = 1
+RECIPE = 1  # to be raised when the same pictures come to give other features
+SUFFIX = ".safetensors"
+BATCH = 32
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Statistics:
+    """Inception features of a set of pictures, or their mean and covariance alone."""
+
+    name: str
+    """Where the pictures came from."""
+    size_px: int | None
+    """Edge of the centre squares that were taken; None: whole pictures, at their own sizes."""
+    fingerprint: str
+    """A hash of all features, whether they are here or not."""
+    moments: Moments
+    features: Tensor | None = None
+    left_out: int = 0
+    """Pictures that could not be used."""
+
+    def __len__(self) -> int:
+        return self.moments.count
+
+    def require(self, metrics: Sequence[Metric]) -> None:
+        """Refuse metrics that need more than is here."""
+        if "diversity" in metrics:
+            raise ConfigError(
+                "diversity is measured on pictures, not on statistics", hint="--metrics fid,kid"
+            )
+        others = [metric for metric in metrics if metric != "fid"]
+        if self.features is None and others:
+            raise ConfigError(
+                f"of {self.name} there are mean and covariance, which serve fid; {others[0]} takes features",
+                hint=f"--metrics fid, or save them too:  unmask fid {self.name} --features --save FILE",
+            )
+
+    def save(self, path: Path, *, features: bool) -> None:
+        """Write one file, with the features or without."""
+        tensors = {"mean": self.moments.mean, "covariance": self.moments.covariance()}
+        if features:
+            self.require(["kid"])
+            tensors["features"] = torch.as_tensor(self.features).contiguous()
+        about = {
+            "format": FORMAT,
+            "unmask": __version__,
+            "name": self.name,
+            "count": self.moments.count,
+            "size_px": self.size_px,
+            "extractor": INCEPTION,
+            "fingerprint": self.fingerprint,
+            "left_out": self.left_out,
+            "sha256": _digest(tensors),
+        }
+        files.write_bytes(path, save(tensors, {"about": json.dumps(about)}))
+
+
+def is_statistics(spec: str) -> bool:
+    """Whether what names pictures names a file of statistics."""
+    return Path(spec).suffix == SUFFIX
+
+
+def load_statistics(path: Path) -> Statistics:
+    """The statistics in a file, every bit of which is as it was saved."""
+    try:
+        with safe_open(path, "pt") as file:
+            about: dict[str, Any] = json.loads((file.metadata() or {})["about"])
+            tensors = {name: file.get_tensor(name) for name in sorted(file.keys())}
+    except OSError as error:
+        raise DataError(f"{path} cannot be opened: {error.strerror or error}") from error
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise DataError(
+            f"{path} holds no statistics of pictures: {error}",
+            hint=f"make them:  unmask fid PICTURES --save {path}",
+        ) from error
+    if about["format"] != FORMAT or about["extractor"] != INCEPTION:
+        raise DataError(
+            f"{path} is of format {about['format']} and holds {about['extractor']}; "
+            f"wanted format {FORMAT} and {INCEPTION}"
+        )
+    if about["sha256"] != _digest(tensors):
+        raise DataError(f"{path} is damaged: its numbers are not those that were saved")
+    count: int = about["count"]
+    return Statistics(
+        name=about["name"],
+        size_px=about["size_px"],
+        fingerprint=about["fingerprint"],
+        moments=Moments(count, tensors["mean"], tensors["covariance"] * (count - 1)),
+        features=tensors.get("features"),
+        left_out=about["left_out"],
+    )
+
+
+def statistics_of(
+    sets: Sequence[str], *, size: int | None = None, device: torch.device | str = "cpu", bar: Bar = no_bar
+) -> list[Statistics]:
+    """Those of sets of pictures and of files, all at one size: ``size``, or else that of the files.
+
+    Without either, whole pictures go to Inception at their own sizes.
+    """
+    if size is not None and size < 1:
+        raise ConfigError(f"--size {size} is not a number of pixels; 1 is the least")
+    saved = {spec: load_statistics(Path(spec)) for spec in sets if is_statistics(spec)}
+    sizes = {one.size_px for one in saved.values()} | ({size} if size else set())
+    if len(sizes) > 1:
+        found = " and ".join(f"{size} px" if size else "pictures' own sizes" for size in sizes)
+        raise ConfigError(f"only pictures of one size compare, and there are {found}")
+    size = sizes.pop() if sizes else None
+    network = Inception().to(device) if len(saved) < len(set(sets)) else None
+    return [saved[spec] if spec in saved else _look(open_source(spec), network, size, bar) for spec in sets]
+
+
+def _look(source: Source, network: Inception | None, size: int | None, bar: Bar) -> Statistics:
+    """Those of every usable picture; features are computed once and kept in the cache folder."""
+    assert network is not None
+    layout = Layout(file="features.npy", shape=(WIDTH,), dtype=np.dtype(np.float32))
+    device = next(network.parameters()).device
+
+    def fill(rows: Growing) -> None:
+        with decoders(ImagesConfig()) as pool, tuned_allocator(), bar(f"looking at {source.name}") as report:
+            for start in range(len(rows.lines), len(source), BATCH):
+                report(start, len(source))
+                indices = range(start, min(start + BATCH, len(source)))
+                seen = list(pool.map(lambda index: _levels(source, index, size), indices))
+                usable = [item for item in seen if isinstance(item, Tensor)]
+                features = iter(
+                    network.features(torch.cat(usable).to(device)).cpu().numpy() if usable else ()
+                )
+                for item in seen:
+                    if isinstance(item, Unusable):
+                        rows.append(item.name, item.reason)
+                    else:
+                        rows.append(row=next(features))
+        about = {"extractor": INCEPTION, "source": source.name, "size": size}
+        files.write_json(rows.folder / "features.json", about)
+
+    key = combined_hash([RECIPE, source.fingerprint, size, INCEPTION])
+    with files.in_cache("features") as folder:
+        lines, array = open_rows(folder / f"{key}.features", layout, fill)
+    unusable = [Unusable(*line) for line in lines if not layout.has_row(line)]
+    if not len(array):
+        raise nothing_usable(source, unusable)
+    features = torch.from_numpy(array)
+    return Statistics(
+        name=source.name,
+        size_px=size,
+        fingerprint=combined_hash(line[0] for line in lines if layout.has_row(line)),
+        moments=moments_of(features),
+        features=features,
+        left_out=len(unusable),
+    )
+
+
+def _levels(source: Source, index: int, size: int | None) -> Tensor | Unusable:
+    """One picture as Inception takes it, (1, 3, 299, 299) float32 in [0, 255]."""
+    try:
+        image = decode(source.read(index))
+    except DataError as error:
+        return Unusable(source.entry(index).name, str(error))
+    pixels = torch.from_numpy(np.array(square(image, size) if size else image))
+    return resize(rearrange(pixels, "H W C -> 1 C H W").float())
+
+
+def _digest(tensors: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256()
+    for _, tensor in sorted(tensors.items()):
+        digest.update(tensor.contiguous().numpy().data)
+    return digest.hexdigest()
