@@ -145,7 +145,7 @@ def to_json(config: Any) -> dict[str, Any]:
 
 
 def read_changes(path: Path) -> dict[str, Any]:
-    """The settings in a YAML or JSON file."""
+    """The settings in a YAML or JSON file, which may be the config.json of a run."""
     try:
         text = path.read_text()
     except OSError as error:
@@ -154,6 +154,9 @@ def read_changes(path: Path) -> dict[str, Any]:
         changes = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
     except (ValueError, yaml.YAMLError) as error:
         raise ConfigError(f"{path} is not valid {path.suffix or 'YAML'}: {error}") from error
+    match changes:
+        case {"format": int(), "config": {"settings": dict(settings)}}:
+            return settings
     if not isinstance(changes, dict):
         raise ConfigError(f"{path} should hold settings such as  optim: {{lr: 1e-4}}")
     return changes

@@ -37,6 +37,12 @@ def locate(model: str | Path) -> Path:
     return hub.snapshot(name) if elsewhere else folder
 
 
+def is_model(name: str) -> bool:
+    """Whether a model of that name is on this machine, without looking into it."""
+    folder = Path(name)
+    return bundle.is_run(folder) or (folder / bundle.MANIFEST).is_file() or name in builtin_names()
+
+
 def builtin_names() -> list[str]:
     """The models that come with the package."""
     return sorted(path.parent.name for path in BUILTIN.glob(f"*/{bundle.MANIFEST}"))

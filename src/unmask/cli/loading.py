@@ -1,12 +1,17 @@
-"""A model for a command, with a word on what takes long."""
+"""A model and its pictures for a command, with a word on what takes long and on what is left out."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from unmask.data.base import SUFFIXES
+from unmask.errors import DataError
+from unmask.evaluation.config import Side
 from unmask.onnx.config import Backend
 
 if TYPE_CHECKING:
+    from unmask.data.pixels import PixelSet
     from unmask.pipeline import Pipeline
 
 
@@ -17,3 +22,30 @@ def load_model(model: str, device: str = "auto", backend: Backend = "torch") -> 
     waiting = "loading" if backend == "torch" else "loading; a new model's graph takes up to a minute, once"
     with Console(stderr=True).status(waiting):
         return load(model, device, backend)
+
+
+def is_picture(data: str) -> bool:
+    """Whether pictures are named by the file of a single one."""
+    return Path(data).suffix.lower() in SUFFIXES and Path(data).is_file()
+
+
+def open_images(model: "Pipeline", data: str, split: Side) -> "PixelSet":
+    """A side of a set, saying how much of the set it is; or the picture of a single file."""
+    import numpy as np
+
+    from unmask.data.pictures import open_picture
+    from unmask.data.pixels import PixelSet
+    from unmask.data.transforms import square
+
+    if is_picture(data):
+        image = square(open_picture(data, model.images.background), model.image_size)
+        pixels = np.asarray(image)[None]
+        return PixelSet([Path(data).name], np.arange(1), lambda rows: pixels[rows], [data])
+    if split == "all":
+        return model.open(data)
+    side = model.open(data, split)
+    if not len(side):
+        raise DataError(f"{data} has no pictures on that side of its split", hint="--split all")
+    total = len(model.open(data))
+    print(f"{len(side):,} of {total:,} pictures ({split} split; --split all for all)")
+    return side

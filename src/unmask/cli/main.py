@@ -4,6 +4,7 @@ import os
 import sys
 import warnings
 from importlib import import_module
+from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
@@ -11,7 +12,7 @@ from rich.table import Table
 
 from unmask import __version__
 from unmask.cli.streams import settle_streams
-from unmask.errors import UnmaskError
+from unmask.errors import BundleError, DataError, UnmaskError
 
 # Command -> (module with ``main(argv)``, what it does). Modules are imported only when called, so that
 # ``unmask --help`` does not wait for torch.
@@ -68,6 +69,8 @@ def _dispatch(argv: list[str]) -> None:
         print(f"unmask {__version__}")
     elif not argv or argv[0] in ("-h", "--help", "help"):
         _print_help()
+    elif argv[0] == "train" and argv[1:2] in (["-h"], ["--help"]):
+        _print_help("train ")
     else:
         run_command(argv)
 
@@ -82,9 +85,25 @@ def run_command(argv: list[str]) -> None:
                     f"{name} is work for one process", hint=f"without torchrun:  unmask {name} …"
                 )
             module, _ = COMMANDS[name]
-            import_module(module).main(argv[words:])
+            try:
+                import_module(module).main(argv[words:])
+            except (BundleError, DataError) as error:
+                raise _unswapped(name, argv[words:]) or error from None
             return
     raise UnmaskError(_unknown(argv))
+
+
+def _unswapped(name: str, argv: list[str]) -> BundleError | None:
+    """What to type where the first argument is pictures, and the second the model that is wanted first."""
+    from unmask.models import is_model
+
+    match argv:
+        case [first, second, *rest] if (
+            name != "fid" and is_model(second) and Path(first).exists() and not is_model(first)
+        ):
+            words = " ".join(["unmask", name, second, first, *rest])
+            return BundleError(f"{first} is no model, and {second} is: the model comes first", hint=words)
+    return None
 
 
 def _unknown(argv: list[str]) -> str:
@@ -100,11 +119,13 @@ def _unknown(argv: list[str]) -> str:
     return f"there is no command {typed!r}\n  {suggestion}"
 
 
-def _print_help() -> None:
+def _print_help(beginning: str = "") -> None:
+    """Show the commands whose names begin so."""
     console = Console(highlight=False)
     console.print("[bold]unmask[/]: train an image codec and a diffusion prior on your own pictures\n")
     table = Table(box=None, show_header=False, padding=(0, 2))
     for name, (_, summary) in COMMANDS.items():
-        table.add_row(f"[bold]unmask {name}[/]", summary)
+        if name.startswith(beginning):
+            table.add_row(f"[bold]unmask {name}[/]", summary)
     console.print(table)
     console.print("\nunmask COMMAND --help shows every setting, its default and examples.")

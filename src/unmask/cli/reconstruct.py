@@ -10,12 +10,10 @@ from rich.console import Console
 from rich.table import Table
 
 from unmask.cli.arguments import AnyModel, DeviceOption, PictureOrData
-from unmask.cli.loading import load_model
+from unmask.cli.loading import load_model, open_images
 from unmask.cli.pictures import check_out, write_pictures
-from unmask.data.base import SUFFIXES
-from unmask.data.pictures import open_picture
 from unmask.devices import tuned_allocator
-from unmask.errors import ConfigError, DataError
+from unmask.errors import ConfigError
 
 if TYPE_CHECKING:
     from unmask.codec.perceptual import Perceptual
@@ -66,7 +64,7 @@ def main(argv: list[str]) -> None:
     from unmask.progress import bar
 
     model = load_model(arguments.model, arguments.device)
-    pixels = _pixels(model, arguments)
+    pixels = open_images(model, arguments.data, arguments.split)
     _show(model, pixels, arguments)
     with bar("measuring") as report, tuned_allocator():
         metrics = measure_reconstructions(
@@ -78,23 +76,6 @@ def main(argv: list[str]) -> None:
             report=report,
         )
     _print(metrics, model, len(pixels), arguments)
-
-
-def _pixels(model: "Pipeline", arguments: Arguments) -> "PixelSet":
-    """The pictures of a set, or the only one of a file."""
-    import numpy as np
-
-    from unmask.data.pixels import PixelSet
-    from unmask.data.transforms import square
-
-    path = Path(arguments.data)
-    if path.suffix.lower() in SUFFIXES and path.is_file():
-        picture = np.asarray(square(open_picture(path, model.images.background), model.image_size))[None]
-        return PixelSet([path.name], np.arange(1), lambda rows: picture[rows], [path.name])
-    pixels = model.open(arguments.data, None if arguments.split == "all" else arguments.split)
-    if not len(pixels):
-        raise DataError(f"{arguments.data} has no pictures on that side of its split", hint="--split all")
-    return pixels
 
 
 def _print(metrics: dict[str, float], model: "Pipeline", count: int, arguments: Arguments) -> None:

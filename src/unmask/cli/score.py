@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 import tyro
 from PIL import Image, ImageOps
 
-from unmask.cli.arguments import Data, DeviceOption, Model
-from unmask.cli.loading import load_model
+from unmask.cli.arguments import DeviceOption, Model, PictureOrData
+from unmask.cli.loading import is_picture, load_model, open_images
 from unmask.cli.pictures import check_out, write_pictures, write_rows
 from unmask.errors import ConfigError
 
@@ -27,6 +27,7 @@ HELP = """Score pictures: the bits that the model needs for each code, on averag
   unmask score runs/prior/best emoji                       the validation split
   unmask score runs/prior/best emoji --pixels              bits per dimension: codes and pixels together
   unmask score runs/prior/best photos/ --split all --csv scores.csv
+  unmask score runs/prior/best cat.jpg                     a single picture
   unmask score runs/prior/best emoji --pixels --map bits.png          where the bits are
 
 For absorbing priors this is an upper bound, estimated from a few masks a picture; for autoregressive ones the
@@ -40,7 +41,7 @@ class Arguments:
     """Arguments of the command."""
 
     model: Model
-    data: Data
+    data: PictureOrData
     split: Literal["validation", "train", "all"] = "validation"
     """Which of them."""
     draws: int = 16
@@ -66,6 +67,8 @@ class Arguments:
         """Refuse what could not be done, before anything is computed."""
         if min(self.draws, self.fit_steps) < 1:
             raise ConfigError("--draws and --fit-steps must be at least 1")
+        if self.pixels and self.fit is None and is_picture(self.data):
+            raise ConfigError("the spread of pixels is not fitted on one picture", hint="--fit photos/")
         if self.csv:
             check_out(self.csv, None, option="--csv")
         if self.map:
@@ -79,7 +82,7 @@ def main(argv: list[str]) -> None:
     from unmask.progress import bar
 
     model = load_model(arguments.model, arguments.device)
-    pixels = model.open(arguments.data, None if arguments.split == "all" else arguments.split)
+    pixels = open_images(model, arguments.data, arguments.split)
     head = _fitted(model, arguments) if arguments.pixels else None
     with bar("scoring codes") as report:
         scores = model.score(

@@ -26,7 +26,7 @@ class Origin:
     preset: str = "emoji"
     """Named settings to start from; they are the defaults shown below."""
     config: Path | None = None
-    """A YAML or JSON file of settings, put over the preset's."""
+    """A YAML or JSON file of settings, put over the preset's; or a run's own, RUN/config.json."""
     init: str | None = None
     """A model to start from instead of random weights: it settles the network, the preset all else."""
     resume: Path | None = None

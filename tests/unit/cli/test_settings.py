@@ -12,6 +12,7 @@ from unmask.config import CodecTraining, to_json
 from unmask.data.codes import open_codes
 from unmask.data.config import ImagesConfig
 from unmask.storage import bundles as bundle
+from unmask.training.runs import Run
 
 
 @pytest.fixture
@@ -43,6 +44,14 @@ def test_the_file_and_the_command_line_have_the_last_word(codec, capsys, tmp_pat
         capsys, codec, "emoji", "--config", changes, "--images.background", "blue", "--images.flip"
     )
     assert (images["validation"], images["flip"], images["background"]) == (0.2, True, "blue")
+
+
+def test_a_runs_own_file_gives_its_settings(capsys, tmp_path):
+    train_codec.main(["emoji", "--preset", "tiny", "--optim.lr", "0.123", "--print-config"])
+    printed = capsys.readouterr().out
+    Run.create(tmp_path / "run", {"data": "emoji", "settings": yaml.safe_load(printed)})
+    train_codec.main(["emoji", "--config", str(tmp_path / "run/config.json"), "--print-config"])
+    assert capsys.readouterr().out == printed
 
 
 def test_an_imported_codec_says_nothing_and_the_preset_holds(tmp_path, capsys):

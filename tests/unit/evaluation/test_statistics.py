@@ -204,3 +204,10 @@ def test_mistakes_are_answered_before_anything_is_computed(place, monkeypatch, w
     monkeypatch.chdir(place)
     with pytest.raises(ConfigError, match=said):
         run_command(["fid", *words.split()])
+
+
+def test_a_built_in_set_is_not_taken_for_the_model_of_that_name(place, monkeypatch):
+    monkeypatch.chdir(place)
+    (place / "empty").mkdir()
+    with pytest.raises(DataError, match="empty holds no pictures"):
+        run_command(["fid", "empty", "emoji"])

@@ -1,0 +1,73 @@
+"""Commands say how much of a set they look at, take single files, and know a model from pictures."""
+
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from unmask.cli.main import main, run_command
+from unmask.errors import BundleError, ConfigError
+from unmask.pipeline import load
+
+
+@pytest.fixture
+def photos(tmp_path, monkeypatch):
+    """Twenty pictures of noise, in the folder photos of the current one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UNMASK_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "photos").mkdir()
+    for number, pixels in enumerate(np.random.default_rng(0).integers(0, 256, (20, 64, 80, 3), np.uint8)):
+        Image.fromarray(pixels).save(tmp_path / f"photos/{number:02}.png")
+    return tmp_path / "photos"
+
+
+@pytest.mark.parametrize("words", ["score emoji photos --draws 1", "reconstruct emoji photos --no-fid"])
+def test_a_side_of_a_set_is_said_to_be_one(photos, capsys, words):
+    run_command(words.split())
+    said = capsys.readouterr().out
+    number = len(load("emoji", "cpu").open("photos", "validation"))
+    assert 0 < number < 20
+    assert f"{number} of 20 pictures (validation split; --split all for all)\n" in said
+    run_command([*words.split(), "--split", "all"])
+    said = capsys.readouterr().out
+    assert "split" not in said
+    assert re.search(r"\b20 pictures|pictures +20\b", said)
+
+
+def test_a_single_file_is_scored(photos, capsys):
+    run_command(["score", "emoji", "photos/03.png", "--draws", "2"])
+    said = capsys.readouterr().out
+    wanted = load("emoji", "cpu").score(["photos/03.png"], draws=2)
+    assert f"at most {wanted.mean:.4f}" in said
+    assert said.endswith("1 pictures\n")
+    with pytest.raises(ConfigError, match="not fitted on one picture"):
+        run_command(["score", "emoji", "photos/03.png", "--pixels"])
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("score photos emoji --draws 1", "unmask score emoji photos --draws 1"),
+        ("reconstruct photos/03.png emoji", "unmask reconstruct emoji photos/03.png"),
+        ("inpaint photos/03.png emoji --box 8,8,8,8", "unmask inpaint emoji photos/03.png --box 8,8,8,8"),
+        ("train prior photos emoji", "unmask train prior emoji photos"),
+    ],
+)
+def test_a_model_in_the_place_of_pictures_is_recognised(photos, typed, meant):
+    with pytest.raises(BundleError, match=rf"the model comes first\n  {meant}$"):
+        run_command(typed.split())
+
+
+def test_other_mistakes_about_models_stay_what_they_are(photos):
+    with pytest.raises(BundleError) as refused:
+        run_command(["score", "photos", "photos"])
+    assert "comes first" not in str(refused.value)
+
+
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_the_help_of_train_lists_the_two_stages(capsys, flag):
+    main(["train", flag])
+    said = capsys.readouterr().out
+    assert re.findall(r"unmask train \w+", said) == ["unmask train codec", "unmask train prior"]
+    assert "unmask sample" not in said
