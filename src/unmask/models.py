@@ -1,5 +1,6 @@
 """Models by name or folder, and networks from their parts."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -50,19 +51,23 @@ def builtin_names() -> list[str]:
 
 def codec_from(part: Part) -> Autoencoder:
     """The codec that ``part`` describes, ready to encode and decode."""
-    return _filled(Autoencoder(merge(CodecConfig(), part.config)), part, "codec")
+    config = merge(CodecConfig(), part.config)
+    return _filled(lambda: Autoencoder(config), part, "codec")
 
 
 def prior_from(part: Part) -> Transformer:
     """The prior that ``part`` describes, ready to predict codes."""
-    config = dict(part.config)
-    codebook_size, (height, width) = config.pop("codebook_size"), config.pop("grid")
+    match part.config:
+        case {"codebook_size": int(codebook_size), "grid": [int(height), int(width)], **others}:
+            pass
+        case _:
+            raise BundleError("the prior's configuration does not say its codebook_size and its grid")
     vocabulary = vocabulary_from(part)
     for name in ("words", "caption_length"):
-        config.pop(name, None)
+        others.pop(name, None)
+    config = merge(PriorConfig(), others)
     text = Text(vocabulary.length, len(vocabulary)) if vocabulary else NO_TEXT
-    prior = Transformer(merge(PriorConfig(), config), codebook_size, (height, width), text=text)
-    return _filled(prior, part, "prior")
+    return _filled(lambda: Transformer(config, codebook_size, (height, width), text=text), part, "prior")
 
 
 def vocabulary_from(part: Part) -> Vocabulary | None:
@@ -71,14 +76,17 @@ def vocabulary_from(part: Part) -> Vocabulary | None:
     return Vocabulary(tuple(words), part.config["caption_length"]) if words else None
 
 
-def _filled(module: M, part: Part, name: str) -> M:
+def _filled(build: Callable[[], M], part: Part, name: str) -> M:
     """The module with the part's weights, float32 whatever they are stored as, and nothing left to train."""
+    with torch.device("meta"):  # takes no memory, of which a configuration may want any amount
+        wanted = {key: tensor.shape for key, tensor in build().state_dict().items()}
+    found = {key: tensor.shape for key, tensor in part.tensors.items()}
+    if odd := sorted(key for key in wanted.keys() | found.keys() if wanted.get(key) != found.get(key)):
+        raise BundleError(f"the {name}'s weights do not fit its configuration: {', '.join(odd[:3])}")
     broken = [key for key, tensor in part.tensors.items() if not torch.isfinite(tensor).all()]
     if broken:
         raise BundleError(f"the {name}'s weights are not all numbers: {', '.join(broken[:3])}")
-    try:
-        module.load_state_dict(part.tensors)
-    except RuntimeError as error:
-        raise BundleError(f"the {name}'s weights do not fit its configuration: {error}") from None
+    module = build()
+    module.load_state_dict(part.tensors)
     module.eval().requires_grad_(False)
     return module

@@ -1,11 +1,13 @@
 """A model is found by its folder or by its name, and knows what it is made of."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from tests.untrained import untrained
 from unmask.errors import BundleError
-from unmask.models import locate, open_model
+from unmask.models import codec_from, locate, open_model, prior_from
 from unmask.pipeline import Pipeline
 from unmask.storage import bundles, hub
 
@@ -67,3 +69,21 @@ def test_a_model_knows_its_codec_by_the_fingerprint_that_codes_are_stamped_with(
     model = Pipeline(bundle, torch.device("cpu"))
     assert model.codec_fingerprint == bundle.codec.fingerprint
     assert model.fingerprint == f"{bundle.codec.fingerprint}-{bundle.prior.fingerprint}"
+
+
+@pytest.mark.parametrize(("name", "network"), [("codec", codec_from), ("prior", prior_from)])
+def test_a_configuration_that_wants_terabytes_is_refused_before_they_are_taken(name, network):
+    part = untrained().parts[name]
+    wide = replace(part, config=part.config | {"width": 1 << 20})
+    with pytest.raises(BundleError, match=f"the {name}'s weights do not fit its configuration"):
+        network(wide)
+
+
+@pytest.mark.parametrize("grid", [None, 4, [4], ["4", "4"]])
+def test_a_prior_that_does_not_say_its_grid_is_refused_in_a_sentence(grid):
+    part = untrained().prior
+    config = {key: value for key, value in part.config.items() if key != "grid"} | (
+        {"grid": grid} if grid else {}
+    )
+    with pytest.raises(BundleError, match="does not say its codebook_size and its grid"):
+        prior_from(replace(part, config=config))
