@@ -33,7 +33,7 @@ def test_a_training_that_is_stopped_saves_and_says_by_which_signal(shell, codec,
     training = shell.start(*codec, *LONG, "--loop.save-every", "4")
     wait_for_a_checkpoint(tmp_path / "codec", training)
     training.send_signal(number)
-    _, said = training.communicate(timeout=120)
+    _, said = training.communicate(timeout=300)
     assert training.returncode == 128 + number, said
     assert said.endswith("stopped and saved. Go on:  unmask train codec --resume codec\n")
 
@@ -42,7 +42,7 @@ def test_a_training_that_is_stopped_saves_and_says_by_which_signal(shell, codec,
 def test_a_training_goes_on_when_nobody_can_hear_it(shell, codec, tmp_path, listeners):
     words = " ".join([str(UNMASK), *codec, "--loop.log-every", "1"])
     script = f"set -o pipefail; {words} {listeners}"
-    ended = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=shell.environment, timeout=120)
+    ended = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=shell.environment, timeout=300)
     assert ended.returncode == 0
     assert Run.open(tmp_path / "codec").last_step() == 4
 
@@ -60,7 +60,7 @@ def test_torchrun_goes_on_with_the_run_that_its_command_began(shell, codec, tmp_
     wait_for_a_checkpoint(tmp_path / "codec", launched)
     (worker,) = Path(f"/proc/{launched.pid}/task/{launched.pid}/children").read_text().split()
     os.kill(int(worker), signal.SIGKILL)
-    _, said = launched.communicate(timeout=120)
+    _, said = launched.communicate(timeout=300)
     assert launched.returncode == 0, said
     assert Run.open(tmp_path / "codec").last_step() == 40
 
