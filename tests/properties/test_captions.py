@@ -6,10 +6,10 @@ from collections import Counter
 
 import pytest
 import torch
-from unmask.diffusion.start import RememberedStart
 
 from unmask.diffusion.autoregressive import autoregress
 from unmask.diffusion.fill import fill
+from unmask.diffusion.first_pass import RememberedStart
 from unmask.diffusion.guidance import Given, Guided, GuidedContinuer, with_words, without_context
 from unmask.diffusion.schedule import even_plan
 from unmask.diffusion.settings import Settings

@@ -1,0 +1,167 @@
+"""A training on captions, from a folder of labels to pictures by prompt."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.unit.training.test_train import CODEC, LOOP, PRIOR
+from unmask.data.config import ImagesConfig
+from unmask.diffusion.likelihood import code_nats
+from unmask.errors import BundleError, ConfigError, DataError, RunError
+from unmask.pipeline import load
+from unmask.samples import SampleFolder
+from unmask.training.train import train_codec, train_prior
+
+IMAGES = ImagesConfig(size=16, validation=0.2, captions="auto")
+TOLD = replace(PRIOR, images=IMAGES)
+LONGER = replace(TOLD, loop=replace(LOOP, steps=3))
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Twenty pictures, red houses and dark trees, and a prior that was trained on them for two steps."""
+    place = tmp_path_factory.mktemp("captioned")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        patch.setenv("UNMASK_CACHE", str(place / "cache"))
+        pictures = np.random.default_rng(0).integers(0, 256, (20, 16, 16, 3), dtype=np.uint8)
+        np.save("set.npy", pictures)
+        Path("set.txt").write_text("red house, noon\ndark tree\n" * 10)
+        np.save("plain.npy", pictures)
+        train_codec("set.npy", out="codec", preset=CODEC)
+        train_prior("codec/best", "set.npy", out="prior", preset=TOLD)
+        yield place
+
+
+@pytest.fixture(autouse=True)
+def inside(place, monkeypatch):
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("UNMASK_CACHE", str(place / "cache"))
+
+
+@pytest.fixture
+def model():
+    return load("prior/best", "cpu")
+
+
+def same(some, others):
+    return all(np.array_equal(one, other) for one, other in zip(some, others, strict=True))
+
+
+def test_a_model_knows_the_words_of_its_training(model):
+    assert model.words.vocabulary.words == ("dark", "house", "noon", "red", "tree")
+    assert model.words.length == 3
+    assert {"bits", "bits_given_caption", "bits_per_caption"} <= set(model.about["prior_validation"])
+
+
+def test_pictures_follow_the_prompt_of_their_number(model):
+    one, other = (model.sample(2, words, steps=4, guidance=3) for words in ("red house", "dark tree"))
+    assert not same(one, other)
+    assert same([one[0], other[1]], model.sample(2, ["red house", "dark tree"], steps=4, guidance=3))
+    assert same(one, model.sample(2, "Red: HOUSE!", steps=4, guidance=3))
+
+
+def test_without_a_prompt_pictures_are_as_those_of_the_training(model):
+    drawn = model.words.of(None, range(64), seed=0)
+    assert {model.words.text(ids) for ids in drawn} == {"red house noon", "dark tree"}
+    assert same(model.sample(2, steps=4), model.sample(2, steps=4, batch=1))
+    assert not same(model.sample(2, steps=4), model.sample(2, "", steps=4))
+
+
+def test_guidance_has_no_say_where_nothing_is_told(model):
+    assert same(model.sample(2, "", steps=4), model.sample(2, "", steps=4, guidance=3))
+
+
+def test_negative_words_and_a_guide_change_what_is_drawn(model):
+    plain = model.sample(2, "red house", steps=4, guidance=3)
+    assert not same(plain, model.sample(2, "red house", negative="dark tree", steps=4, guidance=3))
+    assert same(
+        model.sample(2, "red house", steps=4), model.sample(2, "red house", steps=4, guidance=3, guide=model)
+    )
+
+
+def test_canvases_and_edits_take_prompts(model):
+    assert not same(
+        [model.canvas((24, 16), "red house", steps=4, guidance=3)],
+        [model.canvas((24, 16), "dark tree", steps=4, guidance=3)],
+    )
+    picture = model.sample(1, "red house", steps=4)[0]
+    box = (0, 0, 8, 16)
+    told, other = (
+        model.inpaint(picture, box, words, count=1, steps=4, guidance=20) for words in ("red", "dark")
+    )
+    assert not same(told, other)
+    assert not same(
+        model.inpaint(picture, box, count=1, steps=4),
+        model.inpaint(picture, box, count=1, steps=4, guidance=20),
+    )
+    assert model.extend(picture, "red house", right=8, count=1, steps=2)[0].size == (24, 16)
+
+
+def test_scores_are_of_codes_that_nothing_was_told_of(model):
+    picture = model.sample(1, steps=2)[0]
+    assert len(model.score([picture]).bits) == 1
+    codes = torch.zeros(1, model.prior.num_positions, dtype=torch.int64)
+    assert code_nats(model.unconditional, codes, 0, num_pairs=2).shape == codes.shape
+
+
+def test_unknown_words_are_named(model):
+    with pytest.raises(ConfigError, match=r"no 'hause' \(near: house\)"):
+        model.sample(1, "red hause")
+    with pytest.raises(ConfigError, match="4 words"):
+        model.sample(1, "red house dark tree")
+
+
+def test_a_folder_of_samples_remembers_its_prompt(model):
+    SampleFolder("told", model, prompt="red house", steps=2).fill(2)
+    SampleFolder("told", model, prompt="red house", steps=2).fill(3)
+    for other in ({}, {"prompt": "dark tree"}, {"prompt": "red house", "negative": "dark"}):
+        with pytest.raises(DataError, match="another request"):
+            SampleFolder("told", model, steps=2, **other).fill(3)
+
+
+def test_a_run_goes_on_with_its_captions_and_with_no_others(place):
+    train_prior("codec/best", "set.npy", out="on", preset=TOLD)
+    Path("set.txt").write_text("red house, noon\ndark trees\n" * 10)
+    try:
+        with pytest.raises(RunError, match="pictures are not those"):
+            train_prior("codec/best", "set.npy", out="on", preset=LONGER, resume=True)
+    finally:
+        Path("set.txt").write_text("red house, noon\ndark tree\n" * 10)
+    assert train_prior("codec/best", "set.npy", out="on", preset=LONGER, resume=True).last_step() == 3
+
+
+def test_a_prior_starts_from_one_that_knows_the_same_words(place):
+    train_prior("codec/best", "set.npy", out="from", preset=TOLD, init="prior/best")
+    with pytest.raises(BundleError, match="other words"):
+        train_prior("codec/best", "plain.npy", out="other", preset=TOLD, init="prior/best")
+
+
+def test_groups_of_similar_pictures_are_captions_too(place):
+    grouped = replace(TOLD, images=replace(IMAGES, captions="clusters:3"))
+    train_prior("codec/best", "plain.npy", out="grouped", preset=grouped)
+    model = load("grouped/best", "cpu")
+    assert set(model.words.vocabulary.words) <= {"cluster0", "cluster1", "cluster2"}
+    assert model.sample(1, "cluster1", steps=2)[0].size == (16, 16)
+
+
+@pytest.mark.parametrize("prompt", ["red house", "", None])
+def test_an_autoregressive_prior_takes_prompts(place, prompt):
+    if not Path("causal").exists():
+        causal = replace(TOLD, prior=replace(PRIOR.prior, kind="autoregressive"))
+        train_prior("codec/best", "set.npy", out="causal", preset=causal)
+    model = load("causal/best", "cpu")
+    assert model.sample(1, prompt, settings="paper", guidance=2)[0].size == (16, 16)
+
+
+def test_a_model_without_words_says_so(place):
+    if not Path("plain").exists():
+        train_prior("codec/best", "plain.npy", out="plain", preset=TOLD)
+    model = load("plain/best", "cpu")
+    assert "words" not in model.about
+    assert model.sample(1, steps=2)[0].size == (16, 16)
+    with pytest.raises(ConfigError, match="knows no words"):
+        model.sample(1, "red house")
