@@ -47,6 +47,7 @@ from unmask.diffusion.autoregressive import Continuer, autoregress
 from unmask.diffusion.fill import Denoiser, OnStep
 from unmask.diffusion.first_pass import RememberedStart
 from unmask.diffusion.guidance import Given, Guided, GuidedContinuer, with_words
+from unmask.diffusion.inpaint import refill
 from unmask.diffusion.likelihood import Prior, bits_per_code, join, score_codes
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.schedule import Curve
@@ -275,6 +276,29 @@ class Pipeline:
         N = self.prior.num_positions
         return Scores((score.nats / (N * np.log(2))).tolist(), *bits_per_code(score, N))
 
+    @torch.no_grad()
+    def caption(
+        self, pictures: Iterable[Picture] | PixelSet, *, draws: int = 32, seed: int = 0
+    ) -> list[dict[str, float]]:
+        """Captions of each picture and how often each came up in so many draws, the likeliest first.
+
+        Captions of the same words are one.
+        """
+        if self.prior.causal:
+            raise ConfigError("an autoregressive prior reads words before codes: it captions nothing")
+        nothing = self.words.ids("").to(self.device)
+        if not len(nothing) or draws < 1:
+            raise ConfigError(f"in {draws} draws no caption comes of a model of {len(nothing)} words")
+        captions = []
+        for images in self._batches(pictures):
+            for codes in rearrange(self.codec.encode(images), "B h w -> B (h w)"):
+                told = Given(self.denoiser, codes=codes)
+                drawn = refill(
+                    told, nothing.to(codes.device), (1, len(nothing)), draws, Settings(), seed=seed
+                )
+                captions.append(self.words.count(drawn.codes))
+        return captions
+
     def open(self, data: str, split: Part | None = None, *, keep: bool = True) -> PixelSet:
         """A data set as the model sees it: all of it, or one part of the split that it was trained with.
 
@@ -411,11 +435,12 @@ class Pipeline:
     def images(self) -> ImagesConfig:
         """How the pictures of the last training were prepared, and how many of them were for validation.
 
-        But decoded in full: what is measured does not depend on how a training saved time.
+        But decoded in full, and without captions: what is measured does not depend on how a training saved
+        time, and other pictures have other captions.
         """
         training = self.about.get("prior_training") or self.about.get("codec_training") or {}
         images = merge(ImagesConfig(), training.get("images", {}))
-        return replace(images, size=self.image_size, fast_decode=False)
+        return replace(images, size=self.image_size, fast_decode=False, captions="none")
 
     @property
     def _tile(self) -> int:

@@ -1,5 +1,6 @@
 """What a prior is told in words: prompts to ids, and ids to captions."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -54,3 +55,10 @@ class Words:
         assert self.vocabulary is not None, "only a prior that knows words says any"
         tokens = (ids - self.mask_id - 1).clamp(min=END)
         return self.vocabulary.decode(tokens.tolist())
+
+    def count(self, drawn: Tensor) -> dict[str, float]:
+        """(n, L) drawn ids to the share of each caption, the largest first, whatever the order of words."""
+        texts = [self.text(ids) for ids in drawn]
+        sets = Counter(tuple(sorted(text.split())) for text in texts)
+        first = {tuple(sorted(text.split())): text for text in reversed(texts)}
+        return {first[words]: times / len(texts) for words, times in sets.most_common()}

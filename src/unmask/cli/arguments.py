@@ -54,6 +54,16 @@ BackendOption = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
+class Told:
+    """What to draw, of models that were trained on captions."""
+
+    prompt: Annotated[str, Positional, arg(metavar="PROMPT")] = ""
+    """What to draw, in words that the model knows."""
+    negative: str = ""
+    """What guidance leads away from."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Versions:
     """What comes of an edit."""
 

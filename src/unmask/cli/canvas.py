@@ -1,13 +1,13 @@
 """``unmask canvas``: a picture larger than any of the training."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
-from unmask.cli.arguments import BackendOption, DeviceOption, Model, SettingsOption, settings_flags
+from unmask.cli.arguments import BackendOption, DeviceOption, Model, SettingsOption, Told, settings_flags
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, counting, write_pictures
 from unmask.errors import ConfigError
@@ -17,6 +17,7 @@ HELP = """Draw a picture larger than those that the model was trained on.
   unmask canvas emoji --size 256x64 --out wide.png
   unmask canvas runs/prior --size 512x512 --stride 4 --steps 64       faster, less exact
   unmask canvas runs/prior --size 512x512 --settings paper            slower, exact
+  unmask canvas runs/prior "forest" --size 512x256 --guidance 3       of a model trained on captions
 
 What a code could be is the mean of what all windows of the trained size that contain it say."""
 
@@ -33,6 +34,7 @@ class Arguments:
     seed: int = 0
     device: DeviceOption = "auto"
     backend: BackendOption = "torch"
+    told: Annotated[Told, tyro.conf.arg(name="")] = field(default_factory=Told)
     sampling: SettingsOption = field(default_factory=settings_flags("canvas"))
 
 
@@ -47,6 +49,7 @@ def main(argv: list[str]) -> None:
     with bar("drawing") as report:
         picture = model.canvas(
             size,
+            **asdict(arguments.told),
             settings=arguments.sampling.settings,
             seed=arguments.seed,
             on_step=counting(report, model.prior.mask_id),

@@ -12,6 +12,7 @@ from unmask.cli.arguments import (
     DeviceOption,
     Model,
     SettingsOption,
+    Told,
     Versions,
     settings_flags,
 )
@@ -51,6 +52,7 @@ class Arguments:
     seed: int = 0
     device: DeviceOption = "auto"
     backend: BackendOption = "torch"
+    told: Annotated[Told, tyro.conf.arg(name="")] = field(default_factory=Told)
     versions: Annotated[Versions, tyro.conf.arg(name="")] = field(default_factory=Versions)
     sampling: SettingsOption = field(default_factory=settings_flags("edit"))
 
@@ -68,6 +70,7 @@ def main(argv: list[str]) -> None:
         pictures = model.inpaint(
             arguments.image,
             mask,
+            **asdict(arguments.told),
             **asdict(arguments.versions),
             settings=arguments.sampling.settings,
             seed=arguments.seed,

@@ -27,6 +27,7 @@ COMMANDS = {
     "canvas": ("unmask.cli.canvas", "draw a picture larger than those of the training"),
     "inpaint": ("unmask.cli.inpaint", "draw a part of a picture again, in several versions"),
     "extend": ("unmask.cli.extend", "draw what could lie beyond the edges of a picture"),
+    "caption": ("unmask.cli.caption", "say what pictures show, in the words of a model's training"),
     "studio": ("unmask.cli.studio", "all of this on a web page, on your own machine"),
     "import": ("unmask.cli.import_", "make a model of other people's files"),
     "export": ("unmask.cli.export", "a model for other programs (ONNX) or other people (the hub)"),

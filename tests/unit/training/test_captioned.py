@@ -108,6 +108,33 @@ def test_scores_are_of_codes_that_nothing_was_told_of(model):
     assert code_nats(model.unconditional, codes, 0, num_pairs=2).shape == codes.shape
 
 
+def test_pictures_are_captioned_in_words_of_the_training(model):
+    pictures = model.sample(2, "red house", steps=2)
+    captions = model.caption(pictures, draws=16)
+    assert len(captions) == 2
+    for found in captions:
+        assert sum(found.values()) == pytest.approx(1)
+        assert {word for text in found for word in text.split()} <= set(model.words.vocabulary.words)
+        assert list(found.values()) == sorted(found.values(), reverse=True)
+    assert captions == model.caption(pictures, draws=16)
+
+
+def test_captions_of_the_same_words_are_one(model):
+    words = model.words
+    drawn = torch.stack([words.ids(text) for text in ("red house", "house red", "tree", "")])
+    assert words.count(drawn) == {"red house": 0.5, "tree": 0.25, "": 0.25}
+
+
+def test_a_set_is_opened_whatever_the_captions_of_the_training_were(place):
+    """They are of other pictures."""
+    Path("mine.txt").write_text("red house\n" * 20)
+    listed = replace(TOLD, images=replace(IMAGES, captions="mine.txt"))
+    train_prior("codec/best", "set.npy", out="listed", preset=listed)
+    model = load("listed/best", "cpu")
+    SampleFolder("few", model, steps=2).fill(2)
+    assert len(SampleFolder("few", model, steps=2).pixels()) == 2
+
+
 def test_unknown_words_are_named(model):
     with pytest.raises(ConfigError, match=r"no 'hause' \(near: house\)"):
         model.sample(1, "red hause")

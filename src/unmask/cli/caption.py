@@ -1,0 +1,44 @@
+"""``unmask caption``: what pictures show."""
+
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from tyro.conf import Positional, arg
+
+from unmask.cli.arguments import DeviceOption, Model
+from unmask.cli.loading import load_model
+
+HELP = """Say what pictures show, in the words that a model was trained on.
+
+  unmask caption runs/prior cat.png house.jpg
+
+A caption is drawn as often as --draws says; the number before it is how often it came up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """Arguments of the command."""
+
+    model: Model
+    pictures: Annotated[Positional[tuple[Path, ...]], arg(metavar="PICTURE…")]
+    """Files of pictures."""
+    draws: int = 32
+    """Captions drawn for each picture."""
+    shown: int = 3
+    """Captions shown for each picture."""
+    seed: int = 0
+    device: DeviceOption = "auto"
+
+
+def main(argv: list[str]) -> None:
+    """Print the captions of each picture."""
+    arguments = tyro.cli(Arguments, args=argv, prog="unmask caption", description=HELP)
+    model = load_model(arguments.model, arguments.device)
+    captions = model.caption(arguments.pictures, draws=arguments.draws, seed=arguments.seed)
+    for path, found in zip(arguments.pictures, captions, strict=True):
+        print(path)
+        for text, share in islice(found.items(), arguments.shown):
+            print(f"  {share:4.0%}  {text}")
