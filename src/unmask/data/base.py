@@ -91,7 +91,7 @@ class Source(ABC):
             raise DataError(f"{printable(name)} cannot be read: {error.strerror or error}") from error
 
     def _read_beside(self, name: str) -> bytes:
-        raise NotImplementedError  # only sources that list files have files beside
+        raise AssertionError("only sources that list files have files beside")
 
     def _wanted(self, name: str) -> bool:
         """Whether a file is a picture by its name; others are counted, unless they are hidden."""
