@@ -90,7 +90,8 @@ def exchange(
 
 def highest(scores: Tensor, among: Tensor, counts: Tensor) -> Tensor:
     """(A, N) bool: in each row of scores the ``counts`` highest, (A,), ``among`` the positions given."""
-    ranks = scores.masked_fill(~among, -math.inf).argsort(dim=1, descending=True, stable=True).argsort(dim=1)
+    finite = scores.clamp(min=torch.finfo(scores.dtype).min)  # −∞ is for those that are not asked for
+    ranks = finite.masked_fill(~among, -math.inf).argsort(dim=1, descending=True, stable=True).argsort(dim=1)
     return among & (ranks < counts[:, None])
 
 

@@ -34,6 +34,14 @@ def test_the_highest_are_taken_row_by_row():
     ]
 
 
+def test_of_scores_that_are_all_the_lowest_as_many_are_taken():
+    """Ties have a margin of log 0. A rule that takes nothing would never come to an end."""
+    among = torch.tensor([[False, True, False, True]])
+    lowest = torch.full((1, 4), -math.inf)
+    assert highest(lowest, among, torch.tensor([1])).tolist() == [[False, True, False, False]]
+    assert torch.equal(highest(lowest, among, torch.tensor([2])), among)
+
+
 def test_confidence_takes_the_planned_number_of_the_likeliest(masked, log_p):
     drawn, counts = log_p.argmin(1), torch.tensor([1, 3, 2, 4])
     chosen = confidence(log_p, drawn, masked, counts, NONE, Settings(choice_temperature=4.5))
