@@ -17,7 +17,7 @@ from unmask.errors import ConfigError, DataError
 from unmask.onnx import denoiser, export
 from unmask.onnx.denoiser import GraphDenoiser, make_denoiser
 from unmask.prior.config import PriorConfig
-from unmask.prior.transformer import Transformer
+from unmask.prior.transformer import Text, Transformer
 from unmask.rng import generator
 
 pytestmark = pytest.mark.slow
@@ -185,3 +185,14 @@ def test_without_the_packages_it_says_what_to_install(monkeypatch, prior, tmp_pa
     monkeypatch.setattr(export, "find_spec", lambda name: None if name == "onnxscript" else find(name))
     with pytest.raises(ConfigError, match=r"wants the packages onnxscript\n.*pip install 'unmask\[onnx\]'"):
         export.export_prior(prior, tmp_path)
+
+
+def test_a_graph_knows_words(tmp_path, rng):
+    config, text = PriorConfig(width=32, depth=2, heads=2, positions="rotary"), Text(3, 7)
+    prior = Transformer(config, K, GRID, generator(0, "words"), text).eval().requires_grad_(False)
+    export.export_prior(prior, tmp_path)
+    words, codes = torch.randint(K + 1, K + 8, (4, 3), generator=rng), slopes(4, rng)
+    rows = torch.cat([words, codes], dim=1)
+    where = torch.rand(rows.shape, generator=rng) < 0.5
+    said = GraphDenoiser(tmp_path / export.PRIOR, K)(rows.masked_fill(where, K), where)
+    torch.testing.assert_close(said, prior(rows.masked_fill(where, K), where), atol=1e-5, rtol=0)
