@@ -56,7 +56,8 @@ def tuned_allocator() -> Iterator[None]:
     Activations of tens of megabytes are freed and wanted again all the time; each time the system has to hand
     out cleared pages anew. It suits work whose tensors always have the same sizes: where they vary, memory
     breaks into pieces that fit nothing. Only glibc has this switch; elsewhere nothing happens. It is one
-    for the whole process: blocks within blocks and in other threads end with the last of them.
+    for the whole process: blocks within blocks and in other threads end with the last of them, which gives
+    back what was kept.
     """
     _enter(+1)
     try:
@@ -87,6 +88,8 @@ def _enter(change: int) -> None:
         if mallopt is not None:
             for option, value in (TUNED if _blocks else USUAL).items():
                 mallopt(option, value)
+        if not _blocks:
+            release_memory()
 
 
 def _libc(function: str) -> Any:
