@@ -3,6 +3,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 OUT    ?= demo
+# torch's default build for Linux brings gigabytes of CUDA. Without a GPU its CPU build is taken, where it can be reached.
+TORCH     := $(shell sed -n 's/.*"\(torch>=[^"]*\)".*/\1/p' pyproject.toml)
+TORCH_CPU := https://download.pytorch.org/whl/cpu
+REACH     := import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=5)
 # Works for root on Debian and its kin, and fails elsewhere.
 CHROMIUM := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium >/dev/null
 
@@ -32,11 +36,18 @@ clean:                          ## forget the environment
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.ready: pyproject.toml | $(BIN)/python
+$(VENV)/.torch: | $(BIN)/python
+	@if [ "$$(uname)" != Linux ] || command -v nvidia-smi >/dev/null; then :; \
+	elif $(BIN)/python -c '$(REACH)' $(TORCH_CPU)/torch/ 2>/dev/null \
+		&& $(BIN)/python -m pip install --quiet --no-deps --index-url $(TORCH_CPU) '$(TORCH)'; then :; \
+	else echo "no GPU, and no CPU build from $(TORCH_CPU): torch will be the build that pip finds"; fi
+	touch $@
+
+$(VENV)/.ready: pyproject.toml | $(VENV)/.torch
 	$(BIN)/python -m pip install --quiet --editable '.[studio,plot]'
 	touch $@
 
-$(VENV)/.ready-test: pyproject.toml requirements-oracles.txt | $(BIN)/python
+$(VENV)/.ready-test: pyproject.toml requirements-oracles.txt | $(VENV)/.torch
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	$(BIN)/python -m pip install --quiet --no-deps --requirement requirements-oracles.txt
 	command -v chromium || ($(CHROMIUM)) || echo "no Chromium, and none to be had: tests in a browser will be skipped"
