@@ -1,7 +1,7 @@
 """Pictures larger than those of the training, and parts of pictures drawn again."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from unmask.data.patches import Box, Patch, Sides, cut, frame, selection
 from unmask.data.pictures import Picture, open_picture
+from unmask.data.provenance import Provenance, inscribed
 from unmask.data.transforms import MAX_PIXELS, TOO_LARGE, to_pictures, to_tensor
 from unmask.diffusion.canvas import Canvas
 from unmask.diffusion.fill import Denoiser, OnStep
@@ -42,6 +43,8 @@ class Editor:
     curve: Curve | None = None
     by_context: bool = True
     """Guidance of an edit exaggerates its surroundings; otherwise the denoiser is guided itself."""
+    origin: Provenance = field(default_factory=Provenance)
+    """The model, and what it is told."""
 
     @torch.no_grad()
     def canvas(
@@ -59,12 +62,16 @@ class Editor:
             curve=self.curve,
             on_step=on_step,
         )
-        return to_pictures(self.decode(codes.view(1, *grid)))[0].crop((0, 0, *size))
+        picture = to_pictures(self.decode(codes.view(1, *grid)))[0].crop((0, 0, *size))
+        return inscribed(
+            picture, replace(self.origin, task="canvas", size=size, settings=settings, seed=seed)
+        )
 
     def selected(self, image: Picture, mask: Picture | Box, seam: int | None = None) -> "Edit":
         """The edit that draws again what a mask or a box selects of a picture."""
-        picture = open_picture(image, self.background)
-        return self._edit(picture, mask, seam, (0, 0, *picture.size))
+        picture, box = open_picture(image, self.background), mask if isinstance(mask, tuple) else None
+        origin = replace(self.origin, task="inpaint", box=box, seam=seam)
+        return self._edit(picture, mask, seam, (0, 0, *picture.size), origin)
 
     def beyond(self, image: Picture, margins: Sides, seam: int | None = None) -> "Edit":
         """The edit that draws what lies beyond the edges of a picture, so many pixels on each side."""
@@ -77,7 +84,8 @@ class Editor:
         picture = open_picture(image, self.background)
         self.grid((left + picture.width + right, top + picture.height + bottom))
         larger, mask, asked = frame(picture, margins, self.factor)
-        return self._edit(larger, mask, seam, asked)
+        origin = replace(self.origin, task="extend", margins=margins, seam=seam)
+        return self._edit(larger, mask, seam, asked, origin)
 
     def grid(self, size: tuple[int, int]) -> tuple[int, int]:
         """Rows and columns of codes of a picture of (width, height) pixels; refused if it cannot be drawn."""
@@ -92,11 +100,14 @@ class Editor:
             raise ConfigError(f"{width}×{height} pixels are {TOO_LARGE}")
         return rows, columns
 
-    def _edit(self, picture: Image.Image, mask: Picture | Box, seam: int | None, asked: Sides) -> "Edit":
+    def _edit(
+        self, picture: Image.Image, mask: Picture | Box, seam: int | None, asked: Sides, origin: Provenance
+    ) -> "Edit":
         self.grid(picture.size)
         pixels, selected = np.asarray(picture), selection(mask, picture.size)
         seam = self.factor // 2 if seam is None else seam
-        return Edit(self, cut(pixels, selected, factor=self.factor, window=self.window, seam=seam), asked)
+        patch = cut(pixels, selected, factor=self.factor, window=self.window, seam=seam)
+        return Edit(self, patch, asked, origin)
 
 
 @dataclass(frozen=True)
@@ -107,6 +118,7 @@ class Edit:
     patch: Patch
     asked: Sides
     """What to cut out of the picture afterwards."""
+    origin: Provenance
 
     @torch.no_grad()
     def draw(
@@ -137,9 +149,12 @@ class Edit:
             batch=BATCH,
             on_step=on_step,
         )
-        best_first = drawn.log_p.argsort(descending=True, stable=True)
-        versions = drawn.codes[best_first if rank else slice(None)]
-        return [self.show(one[None])[0] for one in versions]
+        best_first = drawn.log_p.argsort(descending=True, stable=True).tolist()
+        origin = replace(self.origin, settings=settings, seed=seed)
+        return [
+            inscribed(self.show(drawn.codes[number][None])[0], replace(origin, number=number))
+            for number in (best_first if rank else range(count))
+        ]
 
     def show(self, codes: Tensor) -> list[Image.Image]:
         """(B, N) codes of the patch, as ``on_step`` sees them, to pictures, grey where they are MASK."""

@@ -39,6 +39,7 @@ from unmask.data.config import ImagesConfig
 from unmask.data.patches import Box
 from unmask.data.pictures import Picture, open_picture
 from unmask.data.pixels import PixelSet, open_pixels
+from unmask.data.provenance import Provenance, inscribed
 from unmask.data.sources import open_source
 from unmask.data.splits import Part
 from unmask.data.transforms import Pixels8, square, to_pictures, to_tensor
@@ -58,7 +59,7 @@ from unmask.models import codec_from, open_model, prior_from, vocabulary_from
 from unmask.onnx.config import Backend
 from unmask.onnx.denoiser import make_denoiser
 from unmask.prior.transformer import Transformer
-from unmask.prompts import Prompt, Words
+from unmask.prompts import Prompt, Words, prompt_of
 from unmask.storage.bundles import Bundle
 from unmask.storage.files import cache_folder
 
@@ -82,8 +83,8 @@ def load(model: str | Path, device: str = "auto", backend: Backend = "torch") ->
     such as ``cpu``, or ``auto``: a GPU if there is one. An ONNX back-end computes the prior's passes by
     onnxruntime, on the CPU wherever the rest runs.
     """
-    place = require_device(device)
-    return Pipeline(open_model(model), place, backend)
+    place, name = require_device(device), "/".join(Path(model).parts[-2:])
+    return Pipeline(open_model(model), place, backend, name=name)
 
 
 class Pipeline:
@@ -94,10 +95,13 @@ class Pipeline:
     codes after every pass.
     """
 
-    def __init__(self, model: Bundle, device: torch.device, backend: Backend = "torch") -> None:
+    def __init__(
+        self, model: Bundle, device: torch.device, backend: Backend = "torch", *, name: str = ""
+    ) -> None:
         self.about, self.sampling, self.device = model.about, model.sampling, device
         names = [part.fingerprint for part in model.parts.values()]
         self.fingerprint = "-".join(names if backend == "torch" else [*names, backend])
+        self.origin = Provenance(model=name, fingerprint=self.fingerprint)
         self.codec_fingerprint = model.codec.fingerprint
         self.codec = codec_from(model.codec).to(device)
         self._prior = prior_from(model.prior).to(device) if model.prior else None
@@ -162,8 +166,15 @@ class Pipeline:
                 on_step=on_step,
             )
         grids = rearrange(codes.to(self.device), "B (h w) -> B h w", h=self.prior.grid[0])
+        origin = replace(self._told("", negative, guide), settings=chosen, seed=seed)
         # One by one: the last bit of a convolution, and so a pixel's last level, can depend on the company.
-        return [to_pictures(self.codec.decode(grid[None]))[0] for grid in grids]
+        return [
+            inscribed(
+                to_pictures(self.codec.decode(grid[None]))[0],
+                replace(origin, number=number, prompt=prompt_of(prompt, number)),
+            )
+            for number, grid in zip(images, grids, strict=True)
+        ]
 
     def canvas(
         self,
@@ -392,8 +403,17 @@ class Pipeline:
 
     def _editor(self, settings: Settings, prompt: str, negative: str, guide: "Pipeline | None") -> Editor:
         """The editor, told something."""
-        denoise = self._given(self._guided(settings, negative, guide), prompt)
-        return replace(self.editor, denoise=denoise, by_context=not prompt and guide is None)
+        return replace(
+            self.editor,
+            denoise=self._given(self._guided(settings, negative, guide), prompt),
+            by_context=not prompt and guide is None,
+            origin=self._told(prompt, negative, guide),
+        )
+
+    def _told(self, prompt: str, negative: str, guide: "Pipeline | None") -> Provenance:
+        """The model, and what it is told."""
+        weaker = guide.fingerprint if guide else None
+        return replace(self.origin, prompt=prompt or None, negative=negative, guide=weaker)
 
     def _given(self, denoise: Denoiser, prompt: str) -> Denoiser:
         """The denoiser of codes that one of rows is once it is told something, or nothing."""
@@ -419,6 +439,7 @@ class Pipeline:
             background=self.images.background,
             device=self.device,
             curve=self.curve,
+            origin=self.origin,
         )
 
     @property

@@ -15,6 +15,11 @@ Prompt = str | Sequence[str] | None
 """A text for all pictures, or one for each in turn; None: captions of the training. Empty: nothing."""
 
 
+def prompt_of(prompt: Prompt, image: int) -> str | None:
+    """What is asked for of one picture, by its number within a request."""
+    return prompt if prompt is None or isinstance(prompt, str) else prompt[image % len(prompt)]
+
+
 @dataclass(frozen=True)
 class Words:
     """The words of a prior. One that was trained without captions has none, and no room for any."""
@@ -47,8 +52,7 @@ class Words:
         if prompt is None and self.vocabulary and self.captions:
             drawn = [self.captions[derive(seed, "caption", image) % len(self.captions)] for image in images]
             return torch.tensor([self.vocabulary.encode(caption) for caption in drawn]) + self.mask_id + 1
-        prompts = [prompt] if isinstance(prompt, str) else list(prompt or [""])
-        return torch.stack([self.ids(prompts[image % len(prompts)]) for image in images])
+        return torch.stack([self.ids(prompt_of(prompt or "", image) or "") for image in images])
 
     def text(self, ids: Tensor) -> str:
         """The caption that (L,) ids stand for; what is not known is left out."""

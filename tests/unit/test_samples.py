@@ -12,7 +12,7 @@ import torch
 from tests.untrained import untrained
 from unmask.diffusion.settings import Settings
 from unmask.errors import DataError
-from unmask.pipeline import Pipeline
+from unmask.pipeline import Pipeline, load
 from unmask.samples import SampleFolder
 from unmask.storage import bundles
 
@@ -142,8 +142,10 @@ def test_what_another_command_is_writing_is_not_swept(folder):
     assert {"000007.png", "000008.png"} < {path.name for path in folder.path.iterdir()}
 
 
-def test_two_commands_fill_one_folder_together(folder, model, tmp_path):
+def test_two_commands_fill_one_folder_together(tmp_path):
     bundles.save(untrained(), tmp_path / "model")
+    folder = SampleFolder(tmp_path / "alone", load(tmp_path / "model", "cpu"), 3, SETTINGS)
+    folder.fill(5, batch=2)
     words = ["sample", tmp_path / "model", "--seed", "3", "--steps", "2", "--temperature", "1", "0.5"]
     command = [sys.executable, "-m", "unmask", *words, "--count", "12", "--batch", "1", "--device", "cpu"]
     both = [subprocess.Popen([*command, "--out", tmp_path / "both"]) for _ in range(2)]

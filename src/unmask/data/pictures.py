@@ -7,6 +7,7 @@ from typing import Any
 from PIL import Image
 
 from unmask.data.base import MAX_FILE_BYTES
+from unmask.data.provenance import chunks_of
 from unmask.data.transforms import decode, develop
 from unmask.errors import DataError
 
@@ -30,7 +31,8 @@ def open_picture(picture: Picture, background: str = "white") -> Image.Image:
 
 
 def encoded(picture: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
-    """The bytes of a file with the picture; options are those of Pillow for the kind of file."""
+    """The bytes of a file with the picture, and in a PNG how it was drawn; options are those of Pillow."""
     file = io.BytesIO()
+    options = {"pnginfo": chunks_of(picture)} | options if kind == "PNG" else options
     picture.save(file, kind, **options)
     return file.getvalue()

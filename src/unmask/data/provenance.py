@@ -1,0 +1,92 @@
+"""How a picture was drawn, inside its PNG file: a text chunk of JSON, enough to draw it again.
+
+A picture that a model draws has its provenance in ``picture.info["unmask"]``; ``encoded`` writes it. Of a
+file nothing is believed: what is not exactly as it is written here is not read.
+"""
+
+import json
+import struct
+import zlib
+from dataclasses import dataclass, field
+from typing import Literal
+
+from PIL.Image import Image
+from PIL.PngImagePlugin import PngInfo
+
+from unmask.config import merge, to_json
+from unmask.diffusion.settings import Settings
+from unmask.errors import ConfigError
+
+KEY = "unmask"  # of the chunk, and in Pillow's ``info``
+MAX_BYTES, MAX_CHUNKS = 2**16, 64  # of the text; that are looked at
+SIGNATURE, HEAD = b"\x89PNG\r\n\x1a\n", KEY.encode() + bytes(5)  # not compressed, of no language
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """What a picture depends on, but for pictures that went in. Defaults are not written."""
+
+    task: Literal["sample", "canvas", "inpaint", "extend"] = "sample"
+    model: str = ""
+    """Its name as its user gave it, without the folders above."""
+    fingerprint: str = ""
+    seed: int = 0
+    number: int = 0
+    """Of the picture within the request."""
+    prompt: str | None = None
+    negative: str = ""
+    guide: str | None = None
+    """The fingerprint of a weaker model."""
+    size: tuple[int, int] | None = None
+    """Width and height of a canvas."""
+    box: tuple[int, int, int, int] | None = None
+    """What was drawn again: left, top, width, height. None: a mask said it."""
+    margins: tuple[int, int, int, int] | None = None
+    """Pixels added left, above, right and below."""
+    seam: int | None = None
+    settings: Settings = field(default_factory=Settings)
+
+    def __str__(self) -> str:
+        """JSON that ``parse`` reads back."""
+        said, usual = to_json(self), to_json(Provenance())
+        kept = {"task", "settings"} | {name for name, value in said.items() if value != usual[name]}
+        return json.dumps({name: value for name, value in said.items() if name in kept})
+
+
+def inscribed(picture: Image, provenance: Provenance) -> Image:
+    """The picture, with what ``encoded`` will write into its file."""
+    picture.info[KEY] = provenance
+    return picture
+
+
+def chunks_of(picture: Image) -> PngInfo | None:
+    """What a PNG file of the picture is to say; nothing of one that was opened from a file."""
+    if not isinstance(provenance := picture.info.get(KEY), Provenance):
+        return None
+    chunks = PngInfo()
+    chunks.add_itxt(KEY, str(provenance))
+    return chunks
+
+
+def read(data: bytes) -> Provenance | None:
+    """How the picture of a PNG file was drawn, if that stands before its pixels, whole and valid."""
+    place = len(SIGNATURE) if data.startswith(SIGNATURE) else len(data)
+    for _ in range(MAX_CHUNKS):
+        head = data[place : place + 8]
+        if len(head) < 8 or head[4:] == b"IDAT":
+            return None
+        (length,) = struct.unpack(">I", head[:4])
+        if head[4:] == b"iTXt" and length <= MAX_BYTES:
+            body, sum_ = data[place + 8 : place + 8 + length], data[place + 8 + length : place + 12 + length]
+            if body.startswith(HEAD) and sum_ == struct.pack(">I", zlib.crc32(head[4:] + body)):
+                return parse(body[len(HEAD) :])
+        place += 12 + length
+    return None
+
+
+def parse(text: bytes) -> Provenance | None:
+    """What was written by ``str``; None of anything else."""
+    try:
+        return merge(Provenance(), dict(json.loads(text)))
+    except (ValueError, TypeError, RecursionError, ConfigError):
+        return None
