@@ -310,13 +310,17 @@ class Pipeline:
                 captions.append(self.words.count(drawn.codes))
         return captions
 
-    def open(self, data: str, split: Part | None = None, *, keep: bool = True) -> PixelSet:
+    def open(
+        self, data: str, split: Part | None = None, *, captions: str = "none", keep: bool = True
+    ) -> PixelSet:
         """A data set as the model sees it: all of it, or one part of the split that it was trained with.
+
+        With ``captions`` "auto" they are looked for as in a training; more in ``ImagesConfig``.
 
         What is decoded is kept on disk as in the training, or else for as long as the set is used. Of a whole
         set no picture of the model's own size is too small, whatever the training left out.
         """
-        source, images = open_source(data), self.images
+        source, images = open_source(data), replace(self.images, captions=captions)
         if split is None:
             images = replace(images, validation=0, min_side=min(images.min_side, self.image_size))
         if keep:

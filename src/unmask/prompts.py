@@ -30,6 +30,16 @@ class Words:
     """Some of the training, each as often as it was there."""
 
     @property
+    def known(self) -> Vocabulary:
+        """The vocabulary, of which there must be one."""
+        if self.vocabulary is None:
+            raise ConfigError(
+                "this model knows no words: it was trained without captions",
+                hint="train another on pictures with captions: docs/captions.md",
+            )
+        return self.vocabulary
+
+    @property
     def length(self) -> int:
         """L, the words of a caption."""
         return self.vocabulary.length if self.vocabulary else 0
@@ -37,13 +47,8 @@ class Words:
     def ids(self, prompt: str) -> Tensor:
         """(L,) ids of the beginning of a caption, which may go on in any way: MASK after it."""
         ids = torch.full((self.length,), self.mask_id)
-        if prompt.strip() and self.vocabulary is None:
-            raise ConfigError(
-                "this model knows no words: it was trained without captions",
-                hint="train another on pictures with captions: docs/captions.md",
-            )
-        if self.vocabulary:
-            tokens = self.vocabulary.encode_prompt(prompt)
+        if prompt.strip():
+            tokens = self.known.encode_prompt(prompt)
             ids[: len(tokens)] = torch.tensor(tokens, dtype=torch.int64) + self.mask_id + 1
         return ids
 
@@ -56,9 +61,8 @@ class Words:
 
     def text(self, ids: Tensor) -> str:
         """The caption that (L,) ids stand for; what is not known is left out."""
-        assert self.vocabulary is not None, "only a prior that knows words says any"
         tokens = (ids - self.mask_id - 1).clamp(min=END)
-        return self.vocabulary.decode(tokens.tolist())
+        return self.known.decode(tokens.tolist())
 
     def count(self, drawn: Tensor) -> dict[str, float]:
         """(n, L) drawn ids to the share of each caption, the largest first, whatever the order of words."""

@@ -32,6 +32,7 @@ COMMANDS = {
     "import": ("unmask.cli.import_", "make a model of other people's files"),
     "export": ("unmask.cli.export", "a model for other programs (ONNX) or other people (the hub)"),
     "evaluate": ("unmask.cli.evaluate", "how good samples are: FID, KID, precision, recall, diversity"),
+    "retrieve": ("unmask.cli.retrieve", "do samples show what their captions say?"),
     "fid": ("unmask.cli.fid", "FID, KID, precision and recall of two sets of pictures"),
     "neighbours": ("unmask.cli.neighbours", "the training pictures nearest to samples; are they copies?"),
     "weights": ("unmask.cli.weights", "third-party weights (Inception, VGG, Alex): list, fetch, verify"),

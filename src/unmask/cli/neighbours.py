@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tyro
-from PIL import Image, ImageDraw
+from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
 from unmask.cli.arguments import DeviceOption, Model, SettingsOption, TrainingData, settings_flags
 from unmask.cli.loading import load_model
-from unmask.cli.pictures import check_out, counting, write_pictures, write_rows
+from unmask.cli.pictures import check_out, counting, sheet_with_text, write_pictures, write_rows
 from unmask.errors import ConfigError
 from unmask.evaluation.config import Space
 
@@ -29,8 +29,6 @@ HELP = """Find the training pictures nearest to samples, and test whether sample
 The test compares how near samples and pictures of the validation split are to the training pictures."""
 
 ROWS = 16  # samples on the sheet
-LEAST_PX = 48  # edge of a picture on the sheet: room for its distance below
-CAPTION_PX, GAP_PX = 12, 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,20 +113,12 @@ def _sheet(
     place: "Neighbourhood", samples: Sequence[Image.Image], found: "list[list[Neighbour]]"
 ) -> Image.Image:
     """A row for each sample: the sample, a gap, its neighbours with their distances."""
-    side = max(LEAST_PX, place.picture(0).width)
-    step = side + GAP_PX
-    size = ((1 + len(found[0])) * step + GAP_PX, len(samples) * (step + CAPTION_PX))
-    sheet = Image.new("RGB", size, "white")
-    draw = ImageDraw.Draw(sheet)
-    for row, (sample, neighbours) in enumerate(zip(samples, found, strict=True)):
-        top = row * (step + CAPTION_PX)
-        sheet.paste(sample.resize((side, side), Image.Resampling.NEAREST), (0, top))
-        for column, one in enumerate(neighbours, start=1):
-            left = column * step + GAP_PX
-            picture = place.picture(one.index).resize((side, side), Image.Resampling.NEAREST)
-            sheet.paste(picture, (left, top))
-            draw.text((left, top + side), f"{one.distance:.3g}", fill="black")
-    return sheet
+    return sheet_with_text(
+        [
+            [(sample, ""), *((place.picture(one.index), f"{one.distance:.3g}") for one in neighbours)]
+            for sample, neighbours in zip(samples, found, strict=True)
+        ]
+    )
 
 
 def _say(test: "Memorisation", by: str, num_samples: int, num_validation: int) -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from unmask.data.pictures import encoded
 from unmask.errors import ConfigError, DataError
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from unmask.progress import Report
+
+LEAST_PX = 48  # edge of a picture on a sheet with text: room for a number below it
+TEXT_PX, GAP_PX = 12, 4
 
 
 def check_out(path: Path, suffix: str | None = ".png", *, option: str = "--out") -> None:
@@ -64,6 +67,20 @@ def write_pictures(pictures: Sequence[Image.Image], out: Path) -> list[Path]:
     for picture, path in zip(pictures, paths, strict=True):
         write_file(path, encoded(picture))
     return paths
+
+
+def sheet_with_text(rows: Sequence[Sequence[tuple[Image.Image, str]]]) -> Image.Image:
+    """Rows of square pictures, each with a text that begins below it; the first stands apart."""
+    side = max(LEAST_PX, rows[0][0][0].width)
+    step, height = side + GAP_PX, side + GAP_PX + TEXT_PX
+    sheet = Image.new("RGB", (len(rows[0]) * step + GAP_PX, len(rows) * height), "white")
+    draw = ImageDraw.Draw(sheet)
+    for row, pictures in enumerate(rows):
+        for column, (picture, text) in enumerate(pictures):
+            left, top = column * step + (GAP_PX if column else 0), row * height
+            sheet.paste(picture.resize((side, side), Image.Resampling.NEAREST), (left, top))
+            draw.text((left, top + side), text, fill="black")
+    return sheet
 
 
 def counting(report: "Report", mask_id: int) -> "Callable[[Tensor], None]":

@@ -63,6 +63,11 @@ class Vocabulary:
             raise ConfigError(f"{text!r} has {len(words)} words; the model takes {self.length} at most")
         return [self._numbers[word] for word in words]
 
+    def knows(self, text: str) -> bool:
+        """Whether a caption has words, all of them known, and fits."""
+        words = words_of(text)
+        return 0 < len(words) <= self.length and all(word in self._numbers for word in words)
+
     def decode(self, tokens: Sequence[int]) -> str:
         """The caption that L tokens stand for."""
         return " ".join(self.words[token - 1] for token in tokens if token != END)

@@ -47,3 +47,11 @@ def test_a_prompt_that_is_too_long_is_refused(vocabulary):
 def test_captions_without_words_make_no_vocabulary():
     with pytest.raises(DataError, match="no word"):
         Vocabulary.of(["!?", None], max_length=4)
+
+
+@pytest.mark.parametrize(
+    ("caption", "known"),
+    [("man, WOMAN", True), ("man zebra", False), ("", False), ("man man man man man", False)],
+)
+def test_a_caption_is_known_by_all_of_its_words(vocabulary, caption, known):
+    assert vocabulary.knows(caption) is known

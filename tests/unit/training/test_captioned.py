@@ -1,6 +1,8 @@
 """A training on captions, from a folder of labels to pictures by prompt."""
 
+import json
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -8,11 +10,13 @@ import pytest
 import torch
 
 from tests.unit.training.test_train import CODEC, LOOP, PRIOR
+from unmask.cli.main import run_command
 from unmask.data.config import ImagesConfig
 from unmask.diffusion.likelihood import code_nats
-from unmask.errors import BundleError, ConfigError, DataError, RunError
+from unmask.errors import BundleError, ConfigError, DataError, RunError, UnmaskError
 from unmask.pipeline import load
 from unmask.samples import SampleFolder
+from unmask.third_party import weights
 from unmask.training.train import train_codec, train_prior
 
 IMAGES = ImagesConfig(size=16, validation=0.2, captions="auto")
@@ -192,3 +196,55 @@ def test_a_model_without_words_says_so(place):
     assert model.sample(1, steps=2)[0].size == (16, 16)
     with pytest.raises(ConfigError, match="knows no words"):
         model.sample(1, "red house")
+
+
+@pytest.fixture
+def named(place):
+    """The same pictures, ten of them under two words each, ten under words that nobody knows."""
+    np.save("named.npy", np.load("set.npy"))
+    captions = [" ".join(pair) for pair in combinations(["dark", "house", "noon", "red", "tree"], 2)]
+    Path("named.txt").write_text("\n".join([*captions, *(caption[::-1] for caption in captions)]))
+    return "named.npy"
+
+
+@pytest.fixture
+def equipped(fetched, place):
+    """Weights in reach of the cache folder of these tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("UNMASK_CACHE")
+        found = {name: weights.path(name) for name in ("inception", "lpips-alex") if fetched(name)}
+    for name, path in found.items():
+        (place / "cache/weights").mkdir(exist_ok=True)
+        (place / f"cache/weights/{name}.safetensors").symlink_to(path)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("equipped")
+def test_samples_are_looked_for_among_pictures_of_other_captions(named, capsys):
+    words = ["--split", "train", "--count", "5", "--candidates", "5", "--samples", "2", "--steps", "2"]
+    run_command(["retrieve", "prior/best", named, *words])
+    said = capsys.readouterr().out
+    assert "5 captions" in said
+    assert "20.0%" in said  # chance
+    found = json.loads(Path("retrieval/results.json").read_text())
+    assert 0 <= found["inception"] <= 1
+    assert 0 <= found["lpips_error"] <= 1
+    asked = json.loads(Path("retrieval/samples/samples.json").read_text())["prompt"]
+    assert len(asked) == 5
+    assert set(asked) <= set(Path("named.txt").read_text().splitlines()[:10])
+    assert len(list(Path("retrieval/samples").glob("*.png"))) == 10
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["prior/best", "--candidates", "11"], "of known words"),
+        (["prior/best", "--candidates", "3", "--count", "2"], "2 captions make no 3 candidates"),
+        (["prior/best", "--samples", "0"], "must be at least"),
+        (["codec/best"], "has no prior"),
+    ],
+)
+def test_a_mistake_about_retrieval_is_one_sentence(named, words, sentence):
+    model, *others = words
+    with pytest.raises(UnmaskError, match=sentence):
+        run_command(["retrieve", model, named, "--split", "train", *others])

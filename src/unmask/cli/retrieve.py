@@ -1,0 +1,153 @@
+"""``unmask retrieve``: whether samples show what their captions say."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tyro
+from PIL import Image
+
+from unmask.cli.arguments import Data, DeviceOption, Model, SettingsOption, settings_flags
+from unmask.cli.loading import load_model
+from unmask.cli.pictures import sheet_with_text, write_pictures, writing
+from unmask.data.splits import Part
+from unmask.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from unmask.data.pixels import PixelSet
+    from unmask.evaluation.estimate import Estimate
+    from unmask.pipeline import Pipeline
+    from unmask.samples import SampleFolder
+
+HELP = """Test whether samples show what their captions say.
+
+  unmask retrieve runs/prior photos/ --guidance 3
+  unmask retrieve runs/prior emoji --split pairs --count 200     known subjects in styles not trained on
+
+Samples are drawn for captions of pictures that were not trained on. A sample is right if, among 50 real
+pictures of other captions each, the nearest is the one whose caption it was drawn for: by Inception (what is
+shown) and by LPIPS (how it looks). After a stop, run the same command again to continue."""
+
+ROWS = 24  # captions on the sheet
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """Arguments of the command."""
+
+    model: Model
+    data: Data
+    split: Part = "validation"
+    """Which pictures. pairs: of the built-in emoji, subjects in a style in which they were not trained on."""
+    count: int = 100
+    """Captions to take, evenly spread; captions with words that the model does not know are left out."""
+    samples: int = 4
+    """Samples of each caption."""
+    candidates: int = 50
+    """Pictures among which the nearest is looked for."""
+    seed: int = 0
+    out: Path = Path("retrieval")
+    """Folder for samples, sheet.png (a caption's own picture, then its samples) and results.json."""
+    batch: int = 16
+    """Pictures drawn at a time."""
+    device: DeviceOption = "auto"
+    sampling: SettingsOption = field(default_factory=settings_flags("sample"))
+
+    def check(self) -> None:
+        """Refuse what could not be done, before anything is computed."""
+        if min(self.count, self.candidates) < 2 or min(self.samples, self.batch) < 1:
+            raise ConfigError("--count and --candidates must be at least 2, --samples and --batch 1")
+        if self.candidates > self.count:
+            raise ConfigError(
+                f"{self.count} captions make no {self.candidates} candidates",
+                hint=f"--candidates {self.count}",
+            )
+
+
+def main(argv: list[str]) -> None:
+    """Draw, search and show."""
+    arguments = tyro.cli(Arguments, args=argv, prog="unmask retrieve", description=HELP)
+    arguments.check()
+    from unmask.progress import bar
+    from unmask.samples import SampleFolder
+
+    model = load_model(arguments.model, arguments.device)
+    pixels = model.open(arguments.data, arguments.split, captions="auto")
+    chosen = choose(model, pixels, arguments)
+    captions = [str(pixels.captions[number]) for number in chosen]
+    folder = SampleFolder(
+        arguments.out / "samples",
+        model,
+        arguments.seed,
+        arguments.sampling.settings,
+        prompt=captions,
+        **arguments.sampling.changes,
+    )
+    with bar("sampling") as report:
+        folder.fill(len(captions) * arguments.samples, batch=arguments.batch, report=report)
+    _write_sheet(folder, pixels, chosen, arguments)
+    found = _measure(model, folder, pixels, chosen, arguments)
+    for by, share in found.items():
+        print(f"{by:<10} {share.value:6.1%} ± {share.standard_error:.1%}")
+    print(f"{'chance':<10} {1 / arguments.candidates:6.1%}")
+    print(f"also in {arguments.out}: sheet.png, results.json, samples/")
+
+
+def choose(model: "Pipeline", pixels: "PixelSet", arguments: Arguments) -> list[int]:
+    """Numbers of pictures of different captions in words that the model knows, evenly spread."""
+    from unmask.data.pixels import spread
+
+    knows = model.words.known.knows
+    first = {caption: number for number, caption in reversed([*enumerate(pixels.captions)]) if caption}
+    known = sorted(number for caption, number in first.items() if knows(caption))
+    if len(known) < arguments.candidates:
+        raise DataError(
+            f"{arguments.data} has {len(known)} different captions of known words in that part of its split; "
+            f"wanted {arguments.candidates} candidates",
+            hint=f"--candidates {len(known)}, or another --split" if len(known) > 1 else "another --split",
+        )
+    chosen = [known[place] for place in spread(arguments.count, len(known))]
+    print(
+        f"{len(chosen)} captions ({len(first)} in the {arguments.split} split, {len(known)} of known words), "
+        f"{arguments.samples} samples each, {arguments.candidates} candidates"
+    )
+    return chosen
+
+
+def _measure(
+    model: "Pipeline", folder: "SampleFolder", pixels: "PixelSet", chosen: Sequence[int], arguments: Arguments
+) -> "dict[str, Estimate]":
+    from unmask.evaluation.features import features_of, inception_features, lpips_features
+    from unmask.evaluation.results import plain
+    from unmask.evaluation.retrieval import retrieval
+    from unmask.progress import bar
+    from unmask.storage.files import write_json
+
+    samples, found = folder.pixels(), {}
+    for by, extractor in (("inception", inception_features), ("lpips", lpips_features)):
+        with bar(f"looking, by {by}") as report:
+            seen = [features_of(part, extractor(model.device), report=report) for part in (samples, pixels)]
+        drawn = seen[0][: len(chosen) * arguments.samples]
+        found[by] = retrieval(drawn, seen[1][list(chosen)], arguments.candidates, seed=arguments.seed)
+    asked = {"data": arguments.data, "split": arguments.split, "captions": len(chosen)}
+    asked |= {"samples": arguments.samples, "candidates": arguments.candidates}
+    request = {"model": model.fingerprint, "seed": arguments.seed} | folder.settings.of("sample")
+    with writing(arguments.out):
+        write_json(arguments.out / "results.json", asked | request | plain(found))
+    return found
+
+
+def _write_sheet(
+    folder: "SampleFolder", pixels: "PixelSet", chosen: Sequence[int], arguments: Arguments
+) -> None:
+    """Rows of a caption's own picture and its first four samples, the caption below."""
+    from unmask.data.pixels import spread
+
+    rows = []
+    for place in spread(ROWS, len(chosen)):
+        number = chosen[place]
+        own = Image.fromarray(pixels.read([number])[0])
+        drawn = (folder.picture(place + turn * len(chosen)) for turn in range(min(4, arguments.samples)))
+        rows.append([(own, str(pixels.captions[number])), *((picture, "") for picture in drawn)])
+    write_pictures([sheet_with_text(rows)], arguments.out / "sheet.png")
