@@ -317,12 +317,14 @@ class Pipeline:
 
         With ``captions`` "auto" they are looked for as in a training; more in ``ImagesConfig``.
 
-        What is decoded is kept on disk as in the training, or else for as long as the set is used. Of a whole
-        set no picture of the model's own size is too small, whatever the training left out.
+        What is decoded is kept on disk as in the training, or else for as long as the set is used. A whole
+        set is not cut into the random crops of the training, and no picture of the model's own size in it is
+        too small, whatever the training left out.
         """
         source, images = open_source(data), replace(self.images, captions=captions)
         if split is None:
-            images = replace(images, validation=0, min_side=min(images.min_side, self.image_size))
+            small = min(images.min_side, self.image_size)
+            images = replace(images, validation=0, crop="centre", min_side=small)
         if keep:
             pixels = open_pixels(source, images)
         else:

@@ -45,6 +45,17 @@ def test_what_was_held_out_in_training_stays_held_out(tmp_path, share):
     assert model.open(str(tmp_path), "train").names == trained_with.split("train").names
 
 
+def test_a_part_of_the_split_is_cropped_as_in_the_training_and_a_whole_set_is_not(tmp_path):
+    pictures = np.random.default_rng(0).integers(0, 256, (6, 8, 8, 3), dtype=np.uint8)
+    np.save(tmp_path / "noise.npy", pictures)
+    model, data = untrained(8), str(tmp_path / "noise.npy")
+    model.about["prior_training"] = {"images": {"crop": "random", "scale": [2, 4], "validation": 0.5}}
+    images = ImagesConfig(size=8, crop="random", scale=(2.0, 4.0), validation=0.5)
+    trained_with = open_pixels(open_source(data), images).split("train")
+    assert np.array_equal(model.open(data, "train").read([0]), trained_with.read([0]))
+    assert np.array_equal(model.open(data).read(range(6)), pictures)
+
+
 def test_transparency_shows_the_background_of_the_training():
     model = untrained(16)
     clear, black, white = (

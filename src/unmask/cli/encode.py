@@ -45,7 +45,7 @@ def main(argv: list[str]) -> None:
     stamp = encode_data(model, arguments.data, arguments.images, processes, arguments.out).stamp
     rows, columns = stamp.grid
     num_views = stamp.shape[1]
-    views = f", each in {num_views} views (mirrored, moved)" if num_views > 1 else ""
+    views = f", each in {num_views} views (crops, mirrored, moved)" if num_views > 1 else ""
     print(f"{stamp.num_train} pictures for training{views}, {stamp.num_validation} for validation")
     if stamp.captions:
         print("captions are beside the codes")

@@ -73,5 +73,5 @@ class Batches:
     def _read(self, step: int) -> Tensor:
         indices = batch_indices(step, count=len(self._pixels), seed=self._seed, **self._place)
         places = positions(step, **self._place)
-        shown = zip(self._pixels.read(indices), places, strict=True)
+        shown = zip(self._pixels.read(indices, self._seed, step), places, strict=True)
         return to_tensor(np.stack([self._view(picture, position=position) for picture, position in shown]))

@@ -30,7 +30,7 @@ ELSEWHERE = "UNMASK_CACHE=/a/larger/disk, or store no pixels:  --images.cache of
 
 def cache_key(source: Source, config: ImagesConfig) -> str:
     """A name for the squares that these settings cut from these pictures, and for no others."""
-    settings = (config.size, config.background, config.min_side, config.fast_decode)
+    settings = (config.stored_size, config.background, config.min_side, config.fast_decode)
     return combined_hash([RECIPE, source.fingerprint, settings])
 
 
@@ -43,7 +43,8 @@ def open_cache(cache: Path, source: Source, config: ImagesConfig, report: Report
     """The lines of all pictures, and the pixels of those that can be used unless ``cache`` is off."""
     kind = "pixels" if config.cache == "prepared" else "index"
     file = "pixels.npy" if kind == "pixels" else None
-    layout = Layout(file=file, shape=(config.size, config.size, 3), dtype=np.dtype(np.uint8), num_labels=2)
+    size = config.stored_size
+    layout = Layout(file=file, shape=(size, size, 3), dtype=np.dtype(np.uint8), num_labels=2)
 
     def fill(rows: Growing) -> None:
         if file:
@@ -55,7 +56,7 @@ def open_cache(cache: Path, source: Source, config: ImagesConfig, report: Report
                 rows.append(item.name, item.reason)
             report(len(rows.lines), len(source))
         about = {"source": source.name, "pictures": len(rows.lines)}
-        settings = {"size": config.size, "background": config.background, "min_side": config.min_side}
+        settings = {"size": size, "background": config.background, "min_side": config.min_side}
         files.write_json(rows.folder / "about.json", about | settings)
 
     try:

@@ -55,6 +55,7 @@ class Stamp:
     num_train: int
     num_validation: int
     shift: int = 0
+    crops: int = 1
     captions: str = field(default="", compare=False)
     """Hash of all captions, which may change while the codes stay; empty where there are none."""
     images: dict[str, Any] = field(default_factory=dict, compare=False)
@@ -64,7 +65,7 @@ class Stamp:
     @property
     def shape(self) -> tuple[int, int, int]:
         """Of the array on disk: pictures, views of each, positions."""
-        views = num_views(flip=self.flips, shift=self.shift)
+        views = self.crops * num_views(flip=self.flips, shift=self.shift)
         return self.num_train + self.num_validation, views, self.grid[0] * self.grid[1]
 
     @property
@@ -75,7 +76,8 @@ class Stamp:
     @property
     def layout(self) -> Layout:
         """Of the folder; rows are known to be of this stamp by their hashes."""
-        key = combined_hash(getattr(self, one.name) for one in fields(self) if one.compare).encode()
+        values = [getattr(self, one.name) for one in fields(self) if one.compare and one.name != "crops"]
+        key = combined_hash(values + [self.crops] * (self.crops > 1)).encode()  # without crops as ever
         return Layout(file=CODES, shape=self.shape[1:], dtype=self.dtype, key=key)
 
 
@@ -145,6 +147,7 @@ def encode_pixels(
         num_train=len(pixels.split("train")),
         num_validation=len(pixels.split("validation")),
         shift=images.shift,
+        crops=images.num_crops,
         captions=captions_hash(captions),
         images=asdict(images),
     )
@@ -155,8 +158,8 @@ def encode_pixels(
     def fill(rows: Growing) -> None:
         _write_stamp(rows.folder, stamp)
         with bar(f"encoding {data}") as report:
-            for pictures in _batches(pixels, len(rows.lines), batch):
-                for row in _encode(encode, pictures, stamp):
+            for crops in _batches(pixels, len(rows.lines), batch, stamp.crops):
+                for row in _encode(encode, crops, stamp):
                     rows.append(row=row)
                 report(len(rows.lines), stamp.shape[0])
 
@@ -268,19 +271,20 @@ def _write_stamp(folder: Path, stamp: Stamp) -> None:
     files.write_json(folder / STAMP, files.sealed(asdict(stamp)))
 
 
-def _batches(pixels: Pixels, start: int, batch: int) -> Iterator[Pixels8]:
-    """Pictures from number ``start`` of the store's order on, (B, H, W, 3)."""
+def _batches(pixels: Pixels, start: int, batch: int, num_crops: int) -> Iterator[list[Pixels8]]:
+    """Pictures from number ``start`` of the store's order on, (B, H, W, 3), once for each crop of them."""
     for name in ("train", "validation"):
         part = pixels.split(name)
         for first in range(start, len(part), batch):
-            yield part.read(range(first, min(first + batch, len(part))))
+            numbers = range(first, min(first + batch, len(part)))
+            yield [part.read(numbers, crop) for crop in range(num_crops)]
         start = max(0, start - len(part))
 
 
 @torch.no_grad()
-def _encode(encode: Encode, pictures: Pixels8, stamp: Stamp) -> StoredCodes:
-    """(B, H, W, 3) pictures to (B, views, N)."""
-    views = every_view(pictures, flip=stamp.flips, shift=stamp.shift)
+def _encode(encode: Encode, crops: list[Pixels8], stamp: Stamp) -> StoredCodes:
+    """(B, H, W, 3) pictures, once for each crop of them, to (B, views, N)."""
+    views = [view for crop in crops for view in every_view(crop, flip=stamp.flips, shift=stamp.shift)]
     codes = [encode(to_tensor(np.ascontiguousarray(view))) for view in views]
     rows: StoredCodes = rearrange(codes, "views B h w -> B views (h w)").cpu().numpy().astype(stamp.dtype)
     return rows

@@ -1,5 +1,6 @@
 """What can be asked of a set of pictures. Free of torch, so that ``--help`` is instant."""
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -14,6 +15,13 @@ class ImagesConfig:
 
     size: Annotated[int, arg(aliases=["--size"])] = 256
     """Edge in pixels: the shorter side is resized to it and the centre is cut out."""
+    crop: Literal["centre", "random"] = "centre"
+    """random: cut squares of several sizes out of the centre square, at random places: for large photographs
+    of many things. A codec sees a new one each time, a prior --images.crops of them."""
+    scale: tuple[float, float] = (1.0, 2.0)
+    """Of random crops: how many times their edge the shorter side has, from and to. 1: all of it."""
+    crops: int = 8
+    """Random crops of each picture that a prior learns from."""
     background: str = "white"
     """Colour behind transparent pixels, by name or as #rrggbb."""
     flip: bool = True
@@ -40,6 +48,13 @@ class ImagesConfig:
     def __post_init__(self) -> None:
         if self.size < 1:
             raise ConfigError(f"size={self.size} is not a number of pixels; it must be at least 1")
+        if not 1 <= self.scale[0] <= self.scale[1] < math.inf:
+            raise ConfigError(
+                f"scale={self.scale[0]:g} {self.scale[1]:g} is no range of scales from 1 on",
+                hint="such as  --images.crop random --images.scale 1.5 3",
+            )
+        if self.crops < 1:
+            raise ConfigError(f"crops={self.crops} leaves nothing of a picture; it must be at least 1")
         if not 0 <= self.validation < 1:
             raise ConfigError(
                 f"validation={self.validation} is not a share of the pictures from 0 to below 1"
@@ -54,6 +69,16 @@ class ImagesConfig:
             raise ConfigError(f"caption-words={self.caption_words} leaves nothing of a caption")
         num_clusters(self.captions)
         _check_colour(self.background)
+
+    @property
+    def stored_size(self) -> int:
+        """Edge of the squares that are prepared: as large as the smallest of random crops need them."""
+        return math.ceil(self.size * self.scale[1]) if self.crop == "random" else self.size
+
+    @property
+    def num_crops(self) -> int:
+        """How many crops of each picture a prior learns from."""
+        return self.crops if self.crop == "random" else 1
 
 
 def num_clusters(captions: str) -> int | None:

@@ -11,6 +11,7 @@ from unmask.data.base import SUFFIXES, Source, combined_hash
 from unmask.data.cache import is_usable, open_cache
 from unmask.data.captions import Caption, read_captions
 from unmask.data.config import ImagesConfig
+from unmask.data.crops import Crop
 from unmask.data.prepare import Unusable, decoders, prepare
 from unmask.data.splits import Part, split
 from unmask.data.transforms import Pixels8
@@ -77,6 +78,7 @@ class Pixels:
         self._captions = [captions[number] for number in places] if captions else [None] * len(places)
         self._rows = split([group for _, group, _ in usable], config.validation, usable_pairs)
         self._read = read
+        self._crop = Crop.of(config)
 
     def __len__(self) -> int:
         return len(self._names)
@@ -92,7 +94,7 @@ class Pixels:
     def _of(self, rows: Sequence[int]) -> "PixelSet":
         names, digests = ([column[row] for row in rows] for column in (self._names, self._digests))
         captions = [self._captions[row] for row in rows]
-        return PixelSet(names, np.array(rows, np.int64), self._read, digests, captions)
+        return PixelSet(names, np.array(rows, np.int64), self._read, digests, captions, self._crop)
 
     @property
     def fingerprints(self) -> tuple[str, str]:
@@ -116,13 +118,16 @@ class PixelSet:
         read: "Reader",
         digests: Sequence[str],
         captions: Sequence[Caption] = (),
+        crop: Crop | None = None,
     ) -> None:
         self.names = names
         self.captions: Sequence[Caption] = captions or [None] * len(names)
-        self.fingerprint = combined_hash(digests)
+        self.fingerprint = combined_hash([*digests, crop] if crop else digests)
         """A hash of the pixels of all pictures, in order; the same wherever and however they are stored."""
         self._rows = rows
         self._read = read
+        self._digests = digests
+        self._crop = crop
 
     def __len__(self) -> int:
         return len(self.names)
@@ -131,9 +136,18 @@ class PixelSet:
         """At most ``count`` numbers, evenly from the first picture to the last: a set's face."""
         return spread(count, len(self))
 
-    def read(self, indices: npt.ArrayLike) -> Pixels8:
-        """The pictures of these numbers: (B, S, S, 3)."""
-        return self._read(self._rows[np.asarray(indices, np.int64)])
+    def read(self, indices: npt.ArrayLike, *draw: int) -> Pixels8:
+        """The pictures of these numbers: (B, S, S, 3).
+
+        Of random crops it is the one that ``draw`` names, or else the one that stands for the picture.
+        """
+        indices = np.asarray(indices, np.int64)
+        pixels = self._read(self._rows[indices])
+        if self._crop is None:
+            return pixels
+        digests = (self._digests[index] for index in indices)
+        crops = [self._crop(one, digest, *draw or (0,)) for one, digest in zip(pixels, digests, strict=True)]
+        return np.stack(crops) if crops else pixels
 
 
 Reader = Callable[[Indices], Pixels8]
@@ -153,7 +167,7 @@ def _live(source: Source, config: ImagesConfig, lines: Sequence[Line]) -> Reader
         return item.pixels
 
     def read(rows: Indices) -> Pixels8:
-        pixels = np.empty((len(rows), config.size, config.size, 3), np.uint8)
+        pixels = np.empty((len(rows), config.stored_size, config.stored_size, 3), np.uint8)
         for place, square in enumerate(pool.map(one, rows.tolist())):
             pixels[place] = square
         return pixels

@@ -30,7 +30,7 @@ class Prepared:
     size: tuple[int, int]
     """Width and height of the original, in pixels."""
     pixels: Pixels8
-    """(S, S, 3)."""
+    """(S, S, 3), S being the stored size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Unusable:
 
 def prepare(source: Source, index: int, config: ImagesConfig) -> Prepared | Unusable:
     """One picture of a source, decoded and cut to a square."""
-    entry, size = source.entry(index), config.size
+    entry, size = source.entry(index), config.stored_size
     try:
         data = source.read(index)
         header = identify(data)

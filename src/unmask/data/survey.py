@@ -1,10 +1,11 @@
 """What is worth knowing of a set of pictures before anything is trained on it."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from unmask.data.base import Source
 from unmask.data.config import ImagesConfig
+from unmask.data.crops import Crop
 from unmask.data.prepare import Prepared, Unusable, prepare_all
 from unmask.data.transforms import Pixels8
 from unmask.progress import Report
@@ -63,8 +64,10 @@ class Survey:
 
 def survey(source: Source, config: ImagesConfig, report: Report) -> Survey:
     """Decode every picture of a source once, and count."""
-    result = Survey()
+    result, crop = Survey(), Crop.of(config)
     for number, item in enumerate(prepare_all(source, config)):
+        if crop and isinstance(item, Prepared):
+            item = replace(item, pixels=crop(item.pixels, item.content))
         result.add(item, pair=source.entry(number).pair)
         report(number + 1, len(source))
     return result

@@ -42,6 +42,7 @@ def encode_data(
     if out is None:
         pictures = "-".join(pixels.fingerprints)
         views = ("-flips" if images.flip else "") + (f"-shift{images.shift}" if images.shift else "")
+        views += f"-crops{images.crops}" if images.num_crops > 1 else ""
         out = cache_folder() / f"{fingerprint}-{pictures}{views}.codes"
     codec = codec_from(model.codec).to(processes.device)
     edge = codec.config.grid(images.size)
@@ -83,10 +84,11 @@ def find_codes(
 def look_at(data: str, images: ImagesConfig) -> str:
     """The command that sees the pictures as a training does."""
     words, default = ["unmask", "data", data], ImagesConfig(captions="auto")
-    for name in ("min_side", "background", "validation", "fast_decode", "captions"):
+    for name in ("crop", "scale", "min_side", "background", "validation", "fast_decode", "captions"):
         value = getattr(images, name)
         if value != getattr(default, name):
-            words += [f"--images.{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+            told = value if isinstance(value, tuple) else [] if value is True else [value]
+            words += [f"--images.{name.replace('_', '-')}", *map(str, told)]
     return shlex.join(words)
 
 

@@ -14,7 +14,7 @@ from unmask.errors import BundleError, RunError
 
 Stage = Literal["codec", "prior"]
 T = TypeVar("T", CodecTraining, PriorTraining)
-SHARED_IMAGES = ("background", "flip", "validation", "min_side", "fast_decode")
+SHARED_IMAGES = ("crop", "scale", "background", "flip", "validation", "min_side", "fast_decode")
 
 
 def starting_settings(

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from unmask.data.batches import Batches, batch_indices, positions
+from unmask.data.crops import Crop
 from unmask.data.pixels import PixelSet
 from unmask.errors import DataError
 
@@ -72,6 +73,18 @@ def test_ranks_together_see_what_one_process_would():
         assert torch.equal(one.at(step), torch.cat([batches.at(step) for batches in two]))
 
 
+def test_random_crops_are_new_each_time_and_the_same_for_one_process_and_two():
+    noise = np.random.default_rng(0).integers(0, 256, (12, 12, 3), dtype=np.uint8)
+    whole = PixelSet(["a"], np.arange(1), lambda rows: noise[None][rows], ["a"], crop=Crop(4, (1.0, 3.0)))
+    one = Batches(whole, batch=1, seed=5)
+    crops = [one.at(step) for step in range(20)]
+    assert len({crop.numpy().tobytes() for crop in crops}) == 20
+    assert torch.equal(Batches(whole, batch=1, seed=5).at(7), crops[7])
+    assert not torch.equal(Batches(whole, batch=1, seed=6).at(7), crops[7])
+    pair = torch.cat([Batches(whole, batch=1, seed=5, rank=rank, world=2).at(3) for rank in (0, 1)])
+    assert torch.equal(Batches(whole, batch=2, seed=5).at(3), pair)
+
+
 def test_positions_are_those_of_the_endless_stream():
     assert list(positions(2, batch=3, rank=1, world=4)) == [27, 28, 29]
 
@@ -82,7 +95,7 @@ def test_the_next_batch_is_read_while_the_last_is_used():
     stored = pixel_set()
 
     class Watched(PixelSet):
-        def read(self, indices):
+        def read(self, indices, *draw):
             steps_read.append(len(steps_read))
             if len(steps_read) == 2:
                 second.set()
@@ -98,7 +111,7 @@ def test_an_error_in_the_background_comes_at_its_own_step_and_not_for_good():
     stored = pixel_set()
 
     class Failing(PixelSet):
-        def read(self, indices):
+        def read(self, indices, *draw):
             if next(fails):
                 raise DataError("gone")
             return stored.read(indices)

@@ -39,8 +39,8 @@ def pixels(tmp_path, rng):
 
 @pytest.fixture
 def make(codec, pixels, tmp_path):
-    def make(flips=True, shift=0, batch=4, out="noise.codes", workers=0, captions=()):
-        images = ImagesConfig(size=8, validation=0.3, flip=flips, shift=shift, workers=workers)
+    def make(flips=True, shift=0, batch=4, out="noise.codes", captions=(), pixels=pixels, **others):
+        images = ImagesConfig(size=8, validation=0.3, flip=flips, shift=shift, **others)
         about = {"codec": "abc", "grid": (4, 4), "codebook_size": 300, "data": "noise", "captions": captions}
         return encode_pixels(codec.encode, pixels, images, tmp_path / out, **about, batch=batch)
 
@@ -66,6 +66,32 @@ def test_codes_are_those_of_the_pictures_and_of_their_mirror_images(make, codec,
 
 def test_without_flips_there_is_a_row_a_picture(make, pixels):
     assert len(make(flips=False).split("train")) == len(pixels.split("train"))
+
+
+CROPS = {"crop": "random", "scale": (1.0, 2.0), "crops": 3}
+
+
+class TestRandomCrops:
+    @pytest.fixture
+    def cropped(self, tmp_path, pixels):
+        source = open_source(str(tmp_path / "noise.npy"))
+        return open_pixels(source, ImagesConfig(size=8, validation=0.3, **CROPS), tmp_path / "cache")
+
+    def test_every_crop_has_its_rows_and_validation_the_first(self, make, codec, cropped):
+        codes = make(pixels=cropped, **CROPS)
+        train = cropped.split("train")
+        rows = codes.split("train").read(range(6 * len(train))).reshape(len(train), 6, 16)
+        with torch.no_grad():
+            crops = [codec.encode(to_tensor(train.read(range(len(train)), n))).flatten(1) for n in range(3)]
+        assert torch.equal(rows[:, 0::2], torch.stack(crops, 1))
+        assert not torch.equal(rows[:, 0], rows[:, 2])
+        validation = codes.split("validation")
+        assert torch.equal(validation.read(range(len(validation))), expected(codec, cropped, "validation"))
+
+    def test_another_number_of_them_is_another_store(self, make, cropped):
+        make(pixels=cropped, **CROPS)
+        with pytest.raises(DataError, match="other pictures or settings"):
+            make(pixels=cropped, **CROPS | {"crops": 4})
 
 
 def test_with_shifts_every_view_has_its_row_and_those_of_validation_stay_as_they_are(make, codec, pixels):

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -324,3 +325,39 @@ def test_a_bar_is_shown_unless_someone_else_is_told(folder, cache, capsys):
 def test_pixels_do_not_wait_for_torch():
     code = "import sys, unmask.data.pixels, unmask.cli.data; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class TestRandomCrops:
+    CROPS = ImagesConfig(size=4, crop="random", scale=(1.0, 3.0), validation=0.3)
+
+    @pytest.fixture
+    def opened(self, folder, cache):
+        return lambda config: open_pixels(open_source(str(folder)), config, cache).split("train")
+
+    def test_each_picture_has_one_of_its_own_and_others_on_demand(self, opened):
+        pixels = opened(self.CROPS)
+        assert pixels.read([3, 1]).shape == (2, 4, 4, 3)
+        assert np.array_equal(pixels.read([3, 1])[1], pixels.read([1])[0])
+        assert np.array_equal(pixels.read([1]), pixels.read([1], 0))
+        assert not np.array_equal(pixels.read([1], 0), pixels.read([1], 1))
+        assert not np.array_equal(pixels.read([1], 7, 0), pixels.read([1], 7, 1))
+
+    def test_are_the_same_from_the_cache_and_decoded_live(self, opened):
+        live = opened(replace(self.CROPS, cache="off"))
+        assert np.array_equal(opened(self.CROPS).read([0, 2], 5), live.read([0, 2], 5))
+
+    def test_are_cut_from_squares_that_other_scales_share_but_have_fingerprints_of_their_own(
+        self, opened, cache
+    ):
+        narrower, centre = replace(self.CROPS, scale=(2.0, 3.0)), ImagesConfig(size=12, validation=0.3)
+        sets = [opened(config) for config in (self.CROPS, narrower, centre)]
+        assert len({pixels.fingerprint for pixels in sets}) == 3
+        assert len(list(cache.glob("*.pixels"))) == 1
+
+    def test_settings_of_random_crops_change_nothing_about_the_centre(self, opened, cache):
+        plain, scaled = opened(CONFIG), opened(replace(CONFIG, scale=(2.0, 3.0), crops=2))
+        assert plain.fingerprint == scaled.fingerprint
+        assert np.array_equal(plain.read([0]), scaled.read([0], 5))
+
+    def test_of_no_pictures_there_are_none(self, opened):
+        assert len(opened(self.CROPS).read([])) == 0

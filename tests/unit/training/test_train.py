@@ -216,7 +216,15 @@ def test_built_in_pictures_stay_the_built_in_ones_where_a_folder_has_their_name(
 
 
 def test_the_command_that_looks_at_pictures_sees_them_as_the_training_does():
-    images = ImagesConfig(min_side=20, background="#102030", validation=0.2, fast_decode=True, shift=3)
+    images = ImagesConfig(
+        crop="random",
+        scale=(1.5, 3.0),
+        min_side=20,
+        background="#102030",
+        validation=0.2,
+        fast_decode=True,
+        shift=3,
+    )
     words = shlex.split(look_at("my photos", images))
     look = tyro.cli(Look, args=words[2:])
     assert look.data == "my photos"
