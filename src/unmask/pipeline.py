@@ -148,6 +148,7 @@ class Pipeline:
                 images,
                 chosen,
                 seed=seed,
+                device=self.device,
                 words=words,
                 batch=batch,
                 on_step=on_step,
@@ -165,7 +166,7 @@ class Pipeline:
                 batch=batch,
                 on_step=on_step,
             )
-        grids = rearrange(codes.to(self.device), "B (h w) -> B h w", h=self.prior.grid[0])
+        grids = rearrange(codes, "B (h w) -> B h w", h=self.prior.grid[0])
         origin = replace(self._told("", negative, guide), settings=chosen, seed=seed)
         # One by one: the last bit of a convolution, and so a pixel's last level, can depend on the company.
         return [

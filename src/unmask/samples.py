@@ -174,7 +174,7 @@ class SampleFolder:
 
 def _watch(mask_id: int, done: int, total: int, report: Report, film: "OnStep | None") -> "OnStep":
     def on_step(codes: "Tensor") -> None:
-        report(done + (codes != mask_id).double().mean().item() * len(codes), total)
+        report(done + (codes != mask_id).float().mean().item() * len(codes), total)
         if film is not None:
             film(codes)
 

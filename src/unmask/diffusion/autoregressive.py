@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from unmask.diffusion.draws import draw
+from unmask.diffusion.draws import astray, draw, refuse_astray
 from unmask.diffusion.fill import OnStep
 from unmask.diffusion.settings import Settings
 
@@ -33,6 +33,7 @@ def autoregress(
     settings: Settings,
     *,
     seed: int,
+    device: torch.device | str = "cpu",
     words: Tensor | None = None,
     batch: int = 16,
     on_step: OnStep | None = None,
@@ -44,8 +45,8 @@ def autoregress(
     """
     settings.check_autoregressive()
     pick = partial(draw, settings=settings, seed=seed)
-    codes = torch.full((len(images), prior.num_positions), prior.mask_id)
-    words = codes[:, :0] if words is None else words
+    codes = torch.full((len(images), prior.num_positions), prior.mask_id, device=device)
+    words = codes[:, :0] if words is None else words.to(device)
     for start in range(0, len(images), batch):
         part = slice(start, start + batch)
         watch = partial(on_step, codes) if on_step else None
@@ -53,7 +54,7 @@ def autoregress(
     return codes
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def _continue(
     prior: Continuer,
     images: range,
@@ -64,13 +65,17 @@ def _continue(
 ) -> None:
     """Fill (B, N) codes in place, column by column, after (B, L) words."""
     next_logits, N = prior.begin(len(images)), prior.num_positions
+    numbers = torch.tensor(images, device=codes.device)
     logits = next_logits(None)
+    no_numbers = torch.zeros((), dtype=torch.bool, device=codes.device)
     for word in words.T:
-        logits = next_logits(word.to(logits.device))
+        logits = next_logits(word)
     for position in range(N):
-        left = torch.full((len(images),), 1 - position / N)
-        codes[:, position] = pick(logits, [(image, position, 0) for image in images], left)
+        place, left = torch.full_like(numbers, position), torch.full_like(logits[:, 0], 1 - position / N)
+        codes[:, position] = pick(logits, (numbers, place, torch.zeros_like(place)), left)
+        no_numbers |= astray(logits)
         if on_step:
             on_step()
         if position + 1 < N:
-            logits = next_logits(codes[:, position].to(logits.device))
+            logits = next_logits(codes[:, position])
+    refuse_astray(bool(no_numbers))

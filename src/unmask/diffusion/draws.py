@@ -1,54 +1,43 @@
 """Draws from logits, addressed by (seed, image, position): the same whatever batch an image rides in."""
 
 import math
-from collections.abc import Iterable
 
 import torch
 from torch import Tensor
 
 from unmask.diffusion.settings import Settings, Temperature
 from unmask.errors import BundleError
-from unmask.rng import generator
+from unmask.rng import gumbel
 
-Address = tuple[int, int, int]
-"""Image, position, and how often a code was drawn there before."""
+Address = tuple[Tensor, Tensor, Tensor]
+"""Images, positions, and how often a code was drawn there before: (n,) integers each."""
 
 
-def draw(
-    logits: Tensor,
-    addresses: Iterable[Address],
-    left: Tensor,
-    settings: Settings,
-    *,
-    seed: int,
-) -> Tensor:
+def draw(logits: Tensor, address: Address, left: Tensor, settings: Settings, *, seed: int) -> Tensor:
     """(n, K) logits to (n,) codes distributed as softmax(logits / temperature); 0 is greedy.
 
     ``left`` is the share of codes masked in the image of each row, (n,). With top_k and top_p, draws are from
-    the model's likeliest codes. Everything happens on the CPU, since not every device has float64.
+    the model's likeliest codes. Where logits are ``astray`` any code may come.
     """
-    logits = logits.cpu().double()
-    if not logits.amax(1).isfinite().all():
-        raise BundleError(
-            "the prior's predictions are not numbers: its training went astray",
-            hint="take a model from before, such as the run's best",
-        )
-    noise = gumbel_noise(addresses, logits.shape[1], seed=seed)
-    scale = temperature_at(settings.temperature, left.cpu().double())[:, None]
+    codes = torch.arange(logits.shape[1], device=logits.device)
+    noise = gumbel(seed, "draw", *(part[:, None] for part in address), codes)
+    scale = temperature_at(settings.temperature, left)[:, None]
     likely = restrict(logits, settings.top_k, settings.top_p)
     return (likely + scale * noise).argmax(1)  # the argmax of logits / scale + noise
 
 
-def gumbel_noise(addresses: Iterable[Address], num_codes: int, *, seed: int) -> Tensor:
-    """(n, K) standard Gumbel noise, float64: a row for each address.
+def astray(logits: Tensor) -> Tensor:
+    """() bool, on the device: of some row of (n, K) logits the largest is not a finite number."""
+    return ~logits.amax(1).isfinite().all()
 
-    In float32 the largest values that noise can take are cut off, which lowers the effective temperature.
-    """
-    rows = [
-        torch.empty(num_codes, dtype=torch.float64).exponential_(generator=generator(seed, "draw", *address))
-        for address in addresses
-    ]
-    return -torch.stack(rows).log()
+
+def refuse_astray(found: bool) -> None:
+    """Raise what a user is told when logits were astray."""
+    if found:
+        raise BundleError(
+            "the prior's predictions are not numbers: its training went astray",
+            hint="take a model from before, such as the run's best",
+        )
 
 
 def temperature_at(temperature: Temperature, left: Tensor) -> Tensor:

@@ -6,14 +6,14 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from unmask.diffusion.draws import Address, draw
+from unmask.diffusion.draws import Address, astray, draw, refuse_astray
 from unmask.diffusion.rules import RULES, exchange
 from unmask.diffusion.settings import Settings
-from unmask.rng import generator
+from unmask.rng import gumbel, uniform
 
 OnStep = Callable[[Tensor], None]
 """Shown the (B, N) codes after every pass, MASK where nothing is known yet."""
-OnDraw = Callable[[Tensor, list[Address], Tensor], None]
+OnDraw = Callable[[Tensor, Address, Tensor], None]
 """Shown (n, K) logits, where each row belongs, and the (n,) codes drawn from them."""
 
 
@@ -55,14 +55,14 @@ def fill(
     while waiting or active:
         while waiting and len(active) < batch:
             active.append(waiting.pop())
-        active = filling.advance(torch.tensor(active))
+        active = filling.advance(active)
         if on_step:
             on_step(filling.codes)
-    return filling.codes.to(codes.device)
+    return filling.codes
 
 
 class _Filling:
-    """The books of one call, (B, N) each: on the CPU, where codes are drawn."""
+    """The books of one call, (B, N) each, on the device of the codes: a pass fetches what ends it alone."""
 
     def __init__(
         self,
@@ -74,63 +74,70 @@ class _Filling:
         first: int,
         on_draw: OnDraw | None,
     ) -> None:
-        self.codes, self.plan = codes.cpu().clone(), plan.cpu().clone()
+        self.codes, self.plan = codes.clone(), plan.to(codes.device, copy=True)
         self.unknown = self.codes == denoise.mask_id  # all other codes are the caller's and stay
         self.draws = torch.zeros_like(self.plan)  # how often a code was drawn
-        self._denoise, self._device, self._on_draw = denoise, codes.device, on_draw
+        self._denoise, self._on_draw = denoise, on_draw
         self._settings, self._rule = settings, RULES.get(settings.order)
         self._seed, self._first = seed, first
 
     @torch.no_grad()
-    def advance(self, rows: Tensor) -> list[int]:
-        """Take the images ``rows`` through a pass, each to its own next step; the unfinished come back."""
+    def advance(self, active: list[int]) -> list[int]:
+        """Take some images through a pass, each to its own next step; the unfinished come back."""
+        rows = torch.tensor(active, device=self.codes.device)
         codes, steps = self.codes[rows], self.plan[rows]  # (A, N)
         masked = codes == self._denoise.mask_id
         due = masked & (steps == steps.masked_fill(~masked, 0).amax(1, keepdim=True))
         again = torch.zeros_like(due)
         if rescale := self._settings.remask:
-            revealed, uniform = self.unknown[rows] & ~masked, self._uniform("remask", rows, masked)
+            revealed, chance = self.unknown[rows] & ~masked, uniform(*self._pass("remask", rows, masked))
             again, early = exchange(
-                revealed, masked & ~due, uniform, rescale=rescale, cap=self._settings.remask_cap
+                revealed, masked & ~due, chance, rescale=rescale, cap=self._settings.remask_cap
             )
-            steps[again], steps[early] = steps[early], steps[again]
-            due = due | early
+            steps, due = _swap(steps, again, early), due | early
         asked = masked if self._rule else due
-        logits = self._denoise(codes.to(self._device), asked.to(self._device)).cpu()
+        logits = self._denoise(codes, asked).float()
         drawn = self._draw(logits, rows, masked, asked)
         if self._rule:
-            noise = -(-self._uniform("rule", rows, masked).log()).log()
+            noise = gumbel(*self._pass("rule", rows, masked))
             due = self._rule(logits.log_softmax(1), drawn, masked, due.sum(1), noise, self._settings)
             steps = _deal(steps, due, masked & ~due | again)
         self.plan[rows] = steps
         after = codes.masked_scatter(asked, drawn).where(due, codes).masked_fill(again, self._denoise.mask_id)
         self.codes[rows] = after
-        unfinished: list[int] = rows[(after == self._denoise.mask_id).any(1)].tolist()
-        return unfinished
+        unfinished = (after == self._denoise.mask_id).any(1)
+        *more, no_numbers = torch.cat([unfinished, astray(logits)[None]]).tolist()
+        refuse_astray(no_numbers)
+        return [image for image, stays in zip(active, more, strict=True) if stays]
 
     def _draw(self, logits: Tensor, rows: Tensor, masked: Tensor, asked: Tensor) -> Tensor:
         """(n, K) logits to the (n,) codes drawn at the positions asked for."""
         row, position = asked.nonzero(as_tuple=True)
-        images, draws = self._first + rows[row], self.draws[rows[row], position]
+        address = self._first + rows[row], position, self.draws[rows[row], position]
         self.draws[rows] += asked
-        addresses = list(zip(images.tolist(), position.tolist(), draws.tolist(), strict=True))
-        left = masked.double().sum(1) / self.unknown[rows].sum(1)
-        drawn = draw(logits, addresses, left[row], self._settings, seed=self._seed)
+        left = masked.sum(1) / self.unknown[rows].sum(1)
+        drawn = draw(logits, address, left[row], self._settings, seed=self._seed)
         if self._on_draw:
-            self._on_draw(logits, addresses, drawn)
+            self._on_draw(logits, address, drawn)
         return drawn
 
-    def _uniform(self, use: str, rows: Tensor, masked: Tensor) -> Tensor:
-        """(A, N) draws from (0, 1); how many codes are masked tells the passes of an image apart."""
-        passes = zip((self._first + rows).tolist(), masked.sum(1).tolist(), strict=True)
-        rngs = (generator(self._seed, use, image, count) for image, count in passes)
-        draws = [torch.rand(masked.shape[1], generator=rng, dtype=torch.float64) for rng in rngs]
-        return torch.stack(draws).clamp(min=torch.finfo(torch.float64).tiny)
+    def _pass(self, use: str, rows: Tensor, masked: Tensor) -> tuple[int, str, Tensor, Tensor, Tensor]:
+        """What (A, N) draws are for; how many codes are masked tells the passes of an image apart."""
+        images, counts = self._first + rows[:, None], masked.sum(1, keepdim=True)
+        return self._seed, use, images, counts, torch.arange(masked.shape[1], device=masked.device)
+
+
+def _swap(steps: Tensor, these: Tensor, those: Tensor) -> Tensor:
+    """Steps with those of some positions and of as many others exchanged, row by row and in order."""
+    places = (2 - 2 * these.int() - those.int()).argsort(dim=1, stable=True)  # these, those, the rest
+    place, count = torch.arange(steps.shape[1], device=steps.device), these.sum(1, keepdim=True)
+    partner = torch.where(place < count, place + count, place - count).where(place < 2 * count, place)
+    return steps.scatter(1, places, steps.gather(1, places).gather(1, partner))
 
 
 def _deal(steps: Tensor, now: Tensor, later: Tensor) -> Tensor:
     """Steps with those of these positions dealt out anew: the first to ``now``, the others to ``later``."""
     dealt = now | later
     held = steps.masked_fill(~dealt, 0).sort(dim=1, descending=True).values
-    places = (2 * now.int() + later.int()).argsort(dim=1, descending=True)
+    places = (2 * now.int() + later.int()).argsort(dim=1, descending=True, stable=True)
     return torch.empty_like(steps).scatter(1, places, held).where(dealt, steps)

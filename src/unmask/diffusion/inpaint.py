@@ -38,11 +38,11 @@ def refill(
     masked = codes == denoise.mask_id
     assert masked.any(), "checked before"
     plan = make_plan(range(count), grid, settings, seed=seed, masked=masked, curve=curve)
-    log_p = torch.zeros(count, len(codes), dtype=torch.float64)
+    log_p = torch.zeros(count, len(codes), device=codes.device)
 
-    def note(logits: Tensor, addresses: list[Address], drawn: Tensor) -> None:
-        images, positions, _ = torch.tensor(addresses).T
-        log_p[images, positions] = logits.double().log_softmax(1).gather(1, drawn[:, None])[:, 0]
+    def note(logits: Tensor, address: Address, drawn: Tensor) -> None:
+        images, positions, _ = address
+        log_p[images, positions] = logits.log_softmax(1).gather(1, drawn[:, None])[:, 0]
 
     filled = fill(
         denoise,
@@ -54,4 +54,4 @@ def refill(
         on_step=on_step,
         on_draw=note,
     )
-    return Candidates(filled, log_p.sum(1))
+    return Candidates(filled, log_p.cpu().double().sum(1))

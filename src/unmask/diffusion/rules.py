@@ -43,8 +43,8 @@ def margin(
     Kim et al., 2025, "Train for the worst, plan for the best": where two codes are nearly as likely the model
     has not decided, however likely both are. Of the difference the logarithm has the noise of ``confidence``.
     """
-    first, second = log_p.double().exp().topk(2, dim=1).values.unbind(1)
-    return _noisily((first - second).log(), masked, counts, noise, settings)
+    first, second = log_p.topk(2, dim=1).values.unbind(1)
+    return _noisily(first + (-torch.expm1(second - first)).log(), masked, counts, noise, settings)
 
 
 def _noisily(sure: Tensor, masked: Tensor, counts: Tensor, noise: Tensor, settings: Settings) -> Tensor:

@@ -15,7 +15,7 @@ from torch import Tensor
 from unmask.diffusion.order import ORDERS, random_order
 from unmask.diffusion.settings import Settings
 from unmask.errors import ConfigError
-from unmask.rng import generator
+from unmask.rng import integers
 
 Curve = Mapping[str, Sequence[float]]
 """h(r): the mean ``nats`` of a masked code, and their standard ``error``, by ``ratio`` of codes masked."""
@@ -42,15 +42,15 @@ def make_plan(
     masked = torch.ones(grid[0] * grid[1], dtype=torch.bool) if masked is None else masked.cpu()
     num_masked = int(masked.sum())
     num_steps, make_order = settings.steps or num_masked, ORDERS.get(settings.order, random_order)
-    fixed = None
-    if settings.schedule != "even":
+    numbers = torch.arange(images.start, images.stop)
+    if settings.schedule == "even":
+        steps = even_steps(num_masked, num_steps, numbers, seed)
+    else:
         share = num_masked / len(masked)
-        fixed = _repeat(_counts(settings.schedule, num_masked, num_steps, share, curve))
+        steps = _repeat(_counts(settings.schedule, num_masked, num_steps, share, curve))
+    order = make_order(grid, numbers, seed)[:, masked].argsort(dim=1).argsort(dim=1)  # of those alone
     plans = torch.zeros(len(images), len(masked), dtype=torch.int64)
-    for plan, image in zip(plans, images, strict=True):
-        steps = even_steps(num_masked, num_steps, generator(seed, "steps", image)) if fixed is None else fixed
-        order = make_order(grid, generator(seed, "order", image))[masked]
-        plan[masked] = steps[order.argsort().argsort()]
+    plans[:, masked] = steps.expand_as(order).gather(1, order)
     return plans
 
 
@@ -59,14 +59,14 @@ def even_plan(images: range, num_positions: int, num_steps: int, *, seed: int) -
     return make_plan(images, (1, num_positions), Settings(steps=num_steps), seed=seed)
 
 
-def even_steps(num_positions: int, num_steps: int, rng: torch.Generator) -> Tensor:
-    """(N,) steps of one image in the paper's chain, the first ones first.
+def even_steps(num_positions: int, num_steps: int, images: Tensor, seed: int) -> Tensor:
+    """(B, N) steps of the (B,) images in the paper's chain, the first ones first.
 
     Revealing every masked position with probability 1/t at t = S, …, 1 makes a position's step uniform and
     independent of all else, the network included; so it can be drawn beforehand.
     """
-    draws = torch.randint(1, num_steps + 1, (num_positions,), generator=rng)
-    return draws.sort(descending=True).values
+    draws = integers(seed, "steps", images[:, None], torch.arange(num_positions)) % num_steps + 1
+    return draws.sort(dim=1, descending=True).values
 
 
 def shaped_counts(left: Callable[[float], float], num_positions: int, num_steps: int) -> Tensor:

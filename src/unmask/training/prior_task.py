@@ -184,14 +184,15 @@ class PriorTask:
         prior, images, seed = self._ema.module, range(NUM_SAMPLES), self._loop.seed
         N, words = prior.num_positions, self._shown_words()
         if prior.causal:
-            codes = autoregress(prior, images, Settings(), seed=seed, words=words)
+            device = self._engine.device
+            codes = autoregress(prior, images, Settings(), seed=seed, device=device, words=words)
         else:
             masked = torch.full((NUM_SAMPLES, N), prior.mask_id)
             plan = F.pad(even_plan(images, N, SAMPLE_STEPS, seed=seed), (words.shape[1], 0))
             rows = torch.cat([words, masked], dim=1).to(self._engine.device)
             codes = fill(prior, rows, plan, Settings(), seed=seed)[:, words.shape[1] :]
         height, width = prior.grid
-        grids = rearrange(codes.to(self._engine.device), "B (h w) -> B h w", h=height, w=width)
+        grids = rearrange(codes, "B (h w) -> B h w", h=height, w=width)
         return {"samples": contact_sheet(to_pictures(self._decode(grids)), columns=NUM_SAMPLES // 2)}
 
     def _shown_words(self) -> Tensor:

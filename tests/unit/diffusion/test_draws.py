@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmask.diffusion.draws import draw, gumbel_noise, restrict, temperature_at
+from unmask.diffusion.draws import draw, restrict, temperature_at
 from unmask.diffusion.settings import Settings
 
 K = 5
@@ -48,8 +48,8 @@ def test_codes_are_drawn_by_their_probabilities_within_what_is_kept(top_k, top_p
     """χ² over at most 5 codes on 20,000 draws; its 99.99 % point at 4 degrees of freedom is 24."""
     row, count = torch.tensor([[0.3, -1.0, 1.2, 0.0, 0.9]]), 20_000
     settings = Settings(temperature=temperature, top_k=top_k, top_p=top_p)
-    addresses = [(i, 0, 0) for i in range(count)]
-    codes = draw(row.expand(count, K), addresses, torch.ones(count), settings, seed=1)
+    images, zeros = torch.arange(count), torch.zeros(count, dtype=torch.int64)
+    codes = draw(row.expand(count, K), (images, zeros, zeros), torch.ones(count), settings, seed=1)
     expected = count * (restrict(row.double(), top_k, top_p) / temperature).softmax(1)[0]
     seen = codes.bincount(minlength=K)
     possible = expected > 0
@@ -59,19 +59,21 @@ def test_codes_are_drawn_by_their_probabilities_within_what_is_kept(top_k, top_p
     assert ((seen - flat) ** 2 / flat).sum() > 200
 
 
-def test_noise_depends_on_every_part_of_its_address():
-    address = (3, 1, 0)
-    noise = gumbel_noise([address, (4, 1, 0), (3, 2, 0), (3, 1, 1)], 7, seed=0)
-    assert len(noise.unique(dim=0)) == 4
-    assert torch.equal(gumbel_noise([address], 7, seed=0)[0], noise[0])
-    assert not torch.equal(gumbel_noise([address], 7, seed=1)[0], noise[0])
+def test_a_draw_depends_on_every_part_of_its_address():
+    """Of 2,000 rows alike with addresses one apart, about as many agree as any two draws do: one in five."""
+    count, settings = 2000, Settings()
+    images, zeros = torch.arange(count), torch.zeros(count, dtype=torch.int64)
+    row = torch.zeros(count, K)
 
+    def drawn(image=0, position=0, before=0, seed=0):
+        address = images + image, zeros + position, zeros + before
+        return draw(row, address, torch.ones(count), settings, seed=seed)
 
-def test_noise_is_finer_than_float32():
-    """Made of float32 numbers, some 30,000 of a million values would be equal to others."""
-    noise = gumbel_noise([(0, 0, 0)], 1_000_000, seed=0)
-    assert len(noise.unique()) == 1_000_000
-    assert noise.mean().item() == pytest.approx(0.5772, abs=4 * math.pi / math.sqrt(6 * 1e6))
+    assert torch.equal(drawn(), drawn())
+    assert torch.equal(drawn(image=1)[:-1], drawn()[1:])
+    for other in (drawn(image=1), drawn(position=1), drawn(before=1), drawn(seed=1)):
+        agreeing = (other == drawn()).float().mean().item()
+        assert agreeing == pytest.approx(1 / K, abs=4 * math.sqrt(1 / K * (1 - 1 / K) / count))
 
 
 def test_a_pair_of_temperatures_is_linear_in_the_share_masked():
