@@ -18,7 +18,7 @@
 2
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
@@ -45,6 +45,7 @@ from unmask.data.splits import Part
 from unmask.data.transforms import Pixels8, square, to_pictures, to_tensor
 from unmask.devices import require_device
 from unmask.diffusion.autoregressive import Continuer, autoregress
+from unmask.diffusion.classify import image_nats, label_nats
 from unmask.diffusion.fill import Denoiser, OnStep
 from unmask.diffusion.first_pass import RememberedStart
 from unmask.diffusion.guidance import Given, Guided, GuidedContinuer, with_words
@@ -55,6 +56,7 @@ from unmask.diffusion.schedule import Curve
 from unmask.diffusion.settings import Settings, Use, choose
 from unmask.editing import Editor
 from unmask.errors import BundleError, ConfigError, DataError
+from unmask.evaluation.config import Evidence
 from unmask.models import codec_from, open_model, prior_from, vocabulary_from
 from unmask.onnx.config import Backend
 from unmask.onnx.denoiser import make_denoiser
@@ -275,12 +277,11 @@ class Pipeline:
         if draws < 1 or (steps is not None and steps < 1):
             raise ConfigError(f"draws {draws} and steps {steps} score nothing; 1 of each is the least")
         scores, first = [], 0
-        for images in self._batches(pictures):
-            codes = rearrange(self.codec.encode(images), "B h w -> B (h w)")
+        for codes in self._codes(pictures):
             scores.append(
                 score_codes(self.unconditional, codes, first, num_draws=draws, num_steps=steps, seed=seed)
             )
-            first += len(images)
+            first += len(codes)
             report(first)
         if not scores:
             raise DataError("there are no pictures to score")
@@ -298,18 +299,48 @@ class Pipeline:
         """
         if self.prior.causal:
             raise ConfigError("an autoregressive prior reads words before codes: it captions nothing")
+        if self.words.known and draws < 1:
+            raise ConfigError(f"in {draws} draws no caption comes up; 1 is the least")
         nothing = self.words.ids("").to(self.device)
-        if not len(nothing) or draws < 1:
-            raise ConfigError(f"in {draws} draws no caption comes of a model of {len(nothing)} words")
         captions = []
-        for images in self._batches(pictures):
-            for codes in rearrange(self.codec.encode(images), "B h w -> B (h w)"):
-                told = Given(self.denoiser, codes=codes)
-                drawn = refill(
-                    told, nothing.to(codes.device), (1, len(nothing)), draws, Settings(), seed=seed
-                )
-                captions.append(self.words.count(drawn.codes))
+        for codes in (one for batch in self._codes(pictures) for one in batch):
+            told = Given(self.denoiser, codes=codes)
+            drawn = refill(told, nothing, (1, len(nothing)), draws, Settings(), seed=seed)
+            captions.append(self.words.count(drawn.codes))
         return captions
+
+    @torch.no_grad()
+    def classify(
+        self,
+        pictures: Iterable[Picture] | PixelSet,
+        labels: Sequence[str],
+        *,
+        by: Evidence = "label",
+        draws: int = 16,
+        seed: int = 0,
+        report: Callable[[int], None] = lambda done: None,
+    ) -> list[dict[str, float]]:
+        """The probability of each label for each picture, among these labels, the likeliest first.
+
+        By "label" it is p(label | picture). By "picture" it follows from p(picture | label), all labels
+        being as frequent, of which an absorbing prior has a bound, estimated by ``draws`` masks.
+        """
+        if not labels or draws < 1:
+            raise ConfigError(f"{len(labels)} labels and {draws} draws tell nothing; 1 of each is the least")
+        if self.prior.causal and by == "label":
+            raise ConfigError("an autoregressive prior reads words before codes", hint="--by picture")
+        ids = torch.stack([self.words.whole(label) for label in labels]).to(self.device)
+        found: list[dict[str, float]] = []
+        for codes in self._codes(pictures):
+            if by == "label":
+                nats = label_nats(self.denoiser, codes, ids)
+            else:
+                nats = image_nats(self.prior, codes, ids, len(found), num_draws=draws, seed=seed)
+            for p in (-nats).softmax(1):
+                order = p.argsort(descending=True, stable=True).tolist()
+                found.append({labels[place]: p[place].item() for place in order})
+            report(len(found))
+        return found
 
     def open(
         self, data: str, split: Part | None = None, *, captions: str = "none", keep: bool = True
@@ -474,6 +505,11 @@ class Pipeline:
     def _tile(self) -> int:
         """Codes along the edge of what the codec takes at a time, no fewer than it was trained on."""
         return max(TILE, self.codec.config.grid(self.image_size))
+
+    def _codes(self, pictures: Iterable[Picture] | PixelSet) -> Iterator[Tensor]:
+        """(B, N) codes of a few pictures at a time."""
+        grids = (self.codec.encode(images) for images in self._batches(pictures))
+        return (rearrange(grid, "B h w -> B (h w)") for grid in grids)
 
     def _batches(self, pictures: Iterable[Picture] | PixelSet) -> Iterator[Tensor]:
         """(B, 3, S, S) images of a few pictures at a time."""

@@ -52,6 +52,11 @@ class Words:
             ids[: len(tokens)] = torch.tensor(tokens, dtype=torch.int64) + self.mask_id + 1
         return ids
 
+    def whole(self, caption: str) -> Tensor:
+        """(L,) ids of a caption that ends with these words."""
+        ids = self.ids(caption)
+        return ids.masked_fill(ids == self.mask_id, self.mask_id + 1 + END)
+
     def of(self, prompt: Prompt, images: range, seed: int) -> Tensor:
         """(len(images), L) ids of what is asked for, by the numbers of pictures within a request."""
         if prompt is None and self.vocabulary and self.captions:

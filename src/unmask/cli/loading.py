@@ -29,7 +29,7 @@ def is_picture(data: str) -> bool:
     return Path(data).suffix.lower() in SUFFIXES and Path(data).is_file()
 
 
-def open_images(model: "Pipeline", data: str, split: Side) -> "PixelSet":
+def open_images(model: "Pipeline", data: str, split: Side, *, captions: str = "none") -> "PixelSet":
     """A side of a set, saying how much of the set it is; or the picture of a single file."""
     import numpy as np
 
@@ -42,8 +42,8 @@ def open_images(model: "Pipeline", data: str, split: Side) -> "PixelSet":
         pixels = np.asarray(image)[None]
         return PixelSet([Path(data).name], np.arange(1), lambda rows: pixels[rows], [data])
     if split == "all":
-        return model.open(data)
-    side = model.open(data, split)
+        return model.open(data, captions=captions)
+    side = model.open(data, split, captions=captions)
     if not len(side):
         raise DataError(f"{data} has no pictures on that side of its split", hint="--split all")
     total = len(model.open(data))

@@ -28,6 +28,7 @@ COMMANDS = {
     "inpaint": ("unmask.cli.inpaint", "draw a part of a picture again, in several versions"),
     "extend": ("unmask.cli.extend", "draw what could lie beyond the edges of a picture"),
     "caption": ("unmask.cli.caption", "say what pictures show, in the words of a model's training"),
+    "classify": ("unmask.cli.classify", "which label pictures have, and how often it is the right one"),
     "studio": ("unmask.cli.studio", "all of this on a web page, on your own machine"),
     "import": ("unmask.cli.import_", "make a model of other people's files"),
     "export": ("unmask.cli.export", "a model for other programs (ONNX) or other people (the hub)"),

@@ -36,7 +36,7 @@ class Prior(Protocol):
     def mask_id(self) -> int:
         """The id that stands for a code not known, which is also K."""
 
-    def __call__(self, codes: Tensor, where: Tensor, /) -> Tensor:
+    def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
         """(B, N) codes with MASK and the (B, N) positions wanted to (where.sum(), K) logits, row-major."""
 
 

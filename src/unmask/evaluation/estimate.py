@@ -4,6 +4,7 @@ A half drawn without replacement strays from the whole just as the whole strays 
 1/(n/2) − 1/n = 1/n. Unlike draws with replacement it holds no picture twice, which distances would notice.
 """
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -34,6 +35,11 @@ def estimate(values: Tensor) -> Estimate:
     """(1 + replicates,) values for the samples and of their halves to an estimate."""
     spread = values[1:].std().item() if len(values) > 2 else float("nan")
     return Estimate(values[0].item(), spread)
+
+
+def mean_of(values: Tensor) -> Estimate:
+    """The mean of (n,) values that are independent of each other."""
+    return Estimate(values.mean().item(), values.std().item() / math.sqrt(len(values)))
 
 
 def check(features: Tensor, what: str, least: int, reason: str) -> None:

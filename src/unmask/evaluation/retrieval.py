@@ -1,12 +1,10 @@
 """Whether samples show what they were asked for: which real image, each of another caption, is nearest."""
 
-import math
-
 import torch
 from torch import Tensor
 
 from unmask.evaluation.distances import between
-from unmask.evaluation.estimate import Estimate
+from unmask.evaluation.estimate import Estimate, mean_of
 from unmask.rng import generator
 
 
@@ -27,4 +25,4 @@ def retrieval(samples: Tensor, real: Tensor, num_candidates: int, *, seed: int =
     rows = torch.arange(len(samples)).repeat_interleave(num_candidates)
     squares = between(samples, rows, real, candidates.flatten()).view(candidates.shape)
     found = (squares[:, 0] < squares[:, 1:].amin(1)).double().view(-1, n).mean(0)  # (n,) of each caption
-    return Estimate(found.mean().item(), found.std().item() / math.sqrt(n))
+    return mean_of(found)

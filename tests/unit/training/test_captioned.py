@@ -1,5 +1,6 @@
 """A training on captions, from a folder of labels to pictures by prompt."""
 
+import csv
 import json
 from dataclasses import replace
 from itertools import combinations
@@ -123,6 +124,34 @@ def test_pictures_are_captioned_in_words_of_the_training(model):
     assert captions == model.caption(pictures, draws=16)
 
 
+@pytest.mark.parametrize("by", ["label", "picture"])
+def test_pictures_are_classified_among_labels(model, by):
+    pictures, labels = model.sample(3, steps=2), ["red house noon", "dark tree", "red"]
+    found = model.classify(pictures, labels, by=by, draws=4)
+    for one in found:
+        assert set(one) == set(labels)
+        assert sum(one.values()) == pytest.approx(1)
+        assert list(one.values()) == sorted(one.values(), reverse=True)
+    assert found[0] == pytest.approx(model.classify(pictures[:1], labels, by=by, draws=4)[0], rel=1e-4)
+    with pytest.raises(ConfigError, match="no 'hause'"):
+        model.classify(pictures, ["red hause"], by=by)
+
+
+def test_how_often_a_label_is_right_is_told(capsys):
+    run_command(["classify", "prior/best", "set.npy", "--split", "all", "--csv", "labels.csv"])
+    said = capsys.readouterr().out
+    assert "of 2 labels; by chance 50.0%" in said
+    _, *rows = csv.reader(Path("labels.csv").read_text().splitlines())
+    right = sum(label == found for _, label, found, _ in rows)
+    assert f"{right / 20:.1%} ± " in said
+    assert [label for _, label, _, _ in rows] == ["red house, noon", "dark tree"] * 10
+    for _, label, found, p in rows:
+        assert label == found or float(p) <= 0.5
+    np.save("unnamed.npy", np.load("set.npy"))
+    with pytest.raises(DataError, match="0 different captions"):
+        run_command(["classify", "prior/best", "unnamed.npy", "--split", "all"])
+
+
 def test_captions_of_the_same_words_are_one(model):
     words = model.words
     drawn = torch.stack([words.ids(text) for text in ("red house", "house red", "tree", "")])
@@ -185,7 +214,11 @@ def test_an_autoregressive_prior_takes_prompts(place, prompt):
         causal = replace(TOLD, prior=replace(PRIOR.prior, kind="autoregressive"))
         train_prior("codec/best", "set.npy", out="causal", preset=causal)
     model = load("causal/best", "cpu")
-    assert model.sample(1, prompt, settings="paper", guidance=2)[0].size == (16, 16)
+    drawn = model.sample(1, prompt, settings="paper", guidance=2)
+    assert drawn[0].size == (16, 16)
+    assert len(model.classify(drawn, ["red house", "dark tree"], by="picture")[0]) == 2
+    with pytest.raises(ConfigError, match="--by picture"):
+        model.classify(drawn, ["red house", "dark tree"])
 
 
 def test_a_model_without_words_says_so(place):

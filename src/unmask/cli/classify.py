@@ -1,0 +1,119 @@
+"""``unmask classify``: which label pictures have, and how often the model is right."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tyro
+from PIL import Image
+from rich.console import Console
+from rich.table import Table
+
+from unmask.cli.arguments import Data, DeviceOption, Model
+from unmask.cli.loading import load_model, open_images
+from unmask.cli.pictures import check_out, write_rows
+from unmask.errors import ConfigError, DataError
+from unmask.evaluation.config import Evidence, Side
+
+if TYPE_CHECKING:
+    from unmask.data.pixels import PixelSet
+
+HELP = """Find the label of each picture among those of a set, and count how often it is the right one.
+
+  unmask classify runs/prior photos/                             by p(label | picture)
+  unmask classify runs/prior photos/ --by picture --count 200    by p(picture | label)
+
+Labels are the captions that the pictures of DATA have. For single pictures, in any words: unmask caption."""
+
+SHOWN = 30  # labels of the table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """Arguments of the command."""
+
+    model: Model
+    data: Data
+    split: Side = "validation"
+    """Which of them."""
+    by: Evidence = "label"
+    """label: p(label | picture), exact. picture: p(picture | label), a bound, slower."""
+    count: int | None = None
+    """Pictures to take, evenly spread. None: all."""
+    draws: int = 16
+    """Masks for each picture and label, by picture; the same masks for all labels."""
+    seed: int = 0
+    csv: Path | None = None
+    """A file for the label of each picture, and the one found."""
+    device: DeviceOption = "auto"
+
+    def check(self) -> None:
+        """Refuse what could not be done, before anything is computed."""
+        if min(1 if self.count is None else self.count, self.draws) < 1:
+            raise ConfigError(f"{self.count} pictures, {self.draws} draws: 1 of each is the least")
+        if self.csv:
+            check_out(self.csv, None, option="--csv")
+
+
+def main(argv: list[str]) -> None:
+    """Classify, then print how often the label was right."""
+    arguments = tyro.cli(Arguments, args=argv, prog="unmask classify", description=HELP)
+    arguments.check()
+    from unmask.data.pixels import spread
+    from unmask.progress import bar
+
+    model = load_model(arguments.model, arguments.device)
+    pixels = open_images(model, arguments.data, arguments.split, captions="auto")
+    labels = _labels(model.open(arguments.data, captions="auto"), arguments.data)
+    labelled = [number for number, caption in enumerate(pixels.captions) if caption]
+    chosen = [labelled[place] for place in spread(arguments.count or len(labelled), len(labelled))]
+    with bar("classifying") as report:
+        found = model.classify(
+            [Image.fromarray(picture) for picture in pixels.read(chosen)],
+            labels,
+            by=arguments.by,
+            draws=arguments.draws,
+            seed=arguments.seed,
+            report=lambda done: report(done, len(chosen)),
+        )
+    wanted = [str(pixels.captions[number]) for number in chosen]
+    _print(wanted, [next(iter(one)) for one in found], len(labels), arguments.by)
+    if arguments.csv:
+        rows = zip((pixels.names[number] for number in chosen), wanted, found, strict=True)
+        table = [(name, own, next(iter(one)), f"{one[own]:.6f}") for name, own, one in rows]
+        write_rows(arguments.csv, [("picture", "label", "found", "probability of the label"), *table])
+        print(f"picture by picture: {arguments.csv}")
+
+
+def _labels(pixels: "PixelSet", data: str) -> list[str]:
+    """The different captions of a set."""
+    labels = sorted({caption for caption in pixels.captions if caption})
+    if len(labels) < 2:
+        raise DataError(
+            f"the pictures of {data} have {len(labels)} different captions; wanted at least two labels",
+            hint="docs/captions.md says where captions are looked for; without any:  unmask caption",
+        )
+    return labels
+
+
+def _print(wanted: Sequence[str], found: Sequence[str], num_labels: int, by: Evidence) -> None:
+    """The share of right labels, of each and of all."""
+    import torch
+
+    from unmask.evaluation.estimate import mean_of
+
+    labels, right = sorted(set(wanted)), torch.tensor([a == b for a, b in zip(wanted, found, strict=True)])
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("label")
+    table.add_column("pictures", justify="right")
+    table.add_column("accuracy", justify="right")
+    for label in labels if len(labels) <= SHOWN else ():
+        of_label = right[[own == label for own in wanted]]
+        table.add_row(label, str(len(of_label)), f"{of_label.double().mean():.1%}")
+    share = mean_of(right.double())
+    table.add_row("all", str(len(right)), f"{share.value:.1%} ± {share.standard_error:.1%}")
+    console = Console(highlight=False, markup=False)
+    console.print(table)
+    law = "p(label | picture)" if by == "label" else "p(picture | label)"
+    console.print(f"by {law} of {num_labels} labels; by chance {1 / num_labels:.1%}")
