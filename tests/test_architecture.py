@@ -11,6 +11,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "unmask"
 RANKS = [
     {"errors", "progress", "rng"},
+    {"reading"},
     {"config", "devices", "storage"},
     {"codec", "prior", "distributed", "presets", "third_party"},
     {"data", "diffusion"},

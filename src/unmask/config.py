@@ -6,22 +6,18 @@ what came out is written into the run.
 
 import dataclasses
 import difflib
-import json
 import math
-import types
 import typing
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
-
-import yaml
 
 from unmask.codec.config import CodecConfig, LossConfig
 from unmask.data.config import ImagesConfig
 from unmask.errors import ConfigError
 from unmask.prior.config import PriorConfig
+from unmask.reading import DamagedError, brief, fit, parse_json, parse_yaml, reason
 from unmask.training.config import DiffusionConfig, EngineConfig, LoopConfig, OptimConfig
 
 T = TypeVar("T")
@@ -93,9 +89,9 @@ def merge(default: T, changes: Mapping[str, Any], path: str = "") -> T:
     for key, value in changes.items():
         name = f"{path}{key}"
         if key not in hints:
-            near = difflib.get_close_matches(key, hints, n=1)
+            near = difflib.get_close_matches(str(key), hints, n=1)
             raise ConfigError(
-                f"there is no setting {name!r}",
+                f"there is no setting {brief(name)}",
                 hint=f"did you mean {path}{near[0]}?" if near else f"there are: {', '.join(hints)}",
             )
         old = getattr(default, key)
@@ -104,30 +100,6 @@ def merge(default: T, changes: Mapping[str, Any], path: str = "") -> T:
         else:
             values[key] = fit(value, hints[key], name)
     return dataclasses.replace(default, **values)  # type: ignore[type-var]
-
-
-def fit(value: Any, hint: Any, name: str) -> Any:
-    """``value`` as the type that ``hint`` names, where that loses nothing."""
-    origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if origin is types.UnionType:
-        for kind in inner:
-            with suppress(ConfigError):
-                return fit(value, kind, name)
-    if origin is typing.Literal and value in inner:
-        return value
-    if origin is tuple and isinstance(value, list | tuple):
-        kinds = [inner[0]] * len(value) if inner[-1] is Ellipsis else list(inner)
-        if len(kinds) == len(value):
-            return tuple(fit(one, kind, name) for one, kind in zip(value, kinds, strict=True))
-    if hint is float and isinstance(value, int | float | str) and not isinstance(value, bool):
-        try:
-            return float(value)  # YAML reads 1e-4 as text, and JSON has no infinity
-        except ValueError:
-            pass
-    if isinstance(hint, type) and type(value) is hint:
-        return value
-    wanted = " or ".join(map(repr, inner)) if origin is typing.Literal else getattr(hint, "__name__", hint)
-    raise ConfigError(f"{name} is {value!r}, but should be {wanted}")
 
 
 def to_json(config: Any) -> dict[str, Any]:
@@ -147,12 +119,11 @@ def to_json(config: Any) -> dict[str, Any]:
 def read_changes(path: Path) -> dict[str, Any]:
     """The settings in a YAML or JSON file, which may be the config.json of a run."""
     try:
-        text = path.read_text()
+        data = path.read_bytes()
+        changes = parse_json(data) if path.suffix == ".json" else parse_yaml(data)
     except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
-    try:
-        changes = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
-    except (ValueError, yaml.YAMLError) as error:
+        raise ConfigError(f"cannot read {path}: {reason(error)}") from error
+    except DamagedError as error:
         raise ConfigError(f"{path} is not valid {path.suffix or 'YAML'}: {error}") from error
     match changes:
         case {"format": int(), "config": {"settings": dict(settings)}}:

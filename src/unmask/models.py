@@ -11,9 +11,10 @@ from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.config import CodecConfig
 from unmask.config import merge
 from unmask.data.vocabulary import Vocabulary
-from unmask.errors import BundleError
+from unmask.errors import BundleError, ConfigError
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import NO_TEXT, Text, Transformer
+from unmask.reading import fit, printable
 from unmask.storage import bundles as bundle
 from unmask.storage import hub
 from unmask.storage.bundles import Bundle, Part
@@ -52,6 +53,7 @@ def builtin_names() -> list[str]:
 def codec_from(part: Part) -> Autoencoder:
     """The codec that ``part`` describes, ready to encode and decode."""
     config = merge(CodecConfig(), part.config)
+    _check_depth(config.blocks * len(config.multipliers), part, "codec")
     return _filled(lambda: Autoencoder(config), part, "codec")
 
 
@@ -66,14 +68,25 @@ def prior_from(part: Part) -> Transformer:
     for name in ("words", "caption_length"):
         others.pop(name, None)
     config = merge(PriorConfig(), others)
+    _check_depth(config.depth, part, "prior")
     text = Text(vocabulary.length, len(vocabulary)) if vocabulary else NO_TEXT
     return _filled(lambda: Transformer(config, codebook_size, (height, width), text=text), part, "prior")
 
 
 def vocabulary_from(part: Part) -> Vocabulary | None:
     """The words that the prior in ``part`` knows; None of one that was trained without captions."""
-    words = part.config.get("words")
-    return Vocabulary(tuple(words), part.config["caption_length"]) if words else None
+    try:
+        words = fit(part.config.get("words", []), list[str], "words")
+        length = fit(part.config.get("caption_length", 0), int, "caption_length")
+    except ConfigError as error:
+        raise BundleError(f"the prior's vocabulary is damaged: {error}") from None
+    return Vocabulary(tuple(map(printable, words)), length) if words else None
+
+
+def _check_depth(num_layers: int, part: Part, name: str) -> None:
+    """Refuse more layers than there are weights for, before the first of them is built."""
+    if num_layers > len(part.tensors):
+        raise BundleError(f"the {name}'s weights do not fit its configuration: {num_layers:,} layers")
 
 
 def _filled(build: Callable[[], M], part: Part, name: str) -> M:

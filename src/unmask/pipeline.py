@@ -101,6 +101,8 @@ class Pipeline:
         self, model: Bundle, device: torch.device, backend: Backend = "torch", *, name: str = ""
     ) -> None:
         self.about, self.sampling, self.device = model.about, model.sampling, device
+        self.image_size = model.image_size
+        """Edge in pixels of the pictures that the model was trained on."""
         names = [part.fingerprint for part in model.parts.values()]
         self.fingerprint = "-".join(names if backend == "torch" else [*names, backend])
         self.origin = Provenance(model=name, fingerprint=self.fingerprint)
@@ -484,11 +486,6 @@ class Pipeline:
     def curve(self) -> Curve | None:
         """What a code costs by the share of codes masked, as measured in the training."""
         return self.about.get("curve")
-
-    @property
-    def image_size(self) -> int:
-        """Edge in pixels of the pictures that the model was trained on."""
-        return int(self.about["image_size"])
 
     @property
     def images(self) -> ImagesConfig:

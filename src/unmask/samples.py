@@ -4,7 +4,6 @@ The request is model, seed and settings. ``samples.json`` holds it, and another 
 appears whole or not at all, so that a folder goes on where it was stopped, and processes can share the work.
 """
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from unmask.data.pictures import encoded, open_picture
 from unmask.diffusion.settings import Settings
 from unmask.errors import DataError
 from unmask.progress import Report, silent
+from unmask.reading import DamagedError, parsing, read_json
 from unmask.storage.files import shortage, working_in, write_bytes, write_json
 
 if TYPE_CHECKING:
@@ -131,8 +131,9 @@ class SampleFolder:
         """Refuse to mix pictures of different requests."""
         hint = "name another folder:  --out FOLDER"
         try:
-            there = dict(json.loads(stamp.read_bytes()))
-        except (ValueError, TypeError) as error:
+            with parsing():
+                there = dict(read_json(stamp))
+        except DamagedError as error:
             raise DataError(f"{stamp} is damaged: {error}", hint=hint) from None
         there = Settings().of("sample") | there  # a setting that is not there yet had its default
         wanted = dict.fromkeys(self.asked) | self._request()

@@ -7,7 +7,7 @@ import torch
 
 from tests.untrained import untrained
 from unmask.errors import BundleError
-from unmask.models import codec_from, locate, open_model, prior_from
+from unmask.models import codec_from, locate, open_model, prior_from, vocabulary_from
 from unmask.pipeline import Pipeline
 from unmask.storage import bundles, hub
 
@@ -87,3 +87,28 @@ def test_a_prior_that_does_not_say_its_grid_is_refused_in_a_sentence(grid):
     )
     with pytest.raises(BundleError, match="does not say its codebook_size and its grid"):
         prior_from(replace(part, config=config))
+
+
+@pytest.mark.parametrize("size", [None, "64", 0, -8, 10**9])
+def test_a_model_that_does_not_say_its_size_is_refused(size):
+    model = untrained()
+    odd = replace(model, about=model.about | {"image_size": size})
+    with pytest.raises(BundleError, match="image_size"):
+        Pipeline(odd, torch.device("cpu"))
+
+
+@pytest.mark.parametrize(("part", "setting"), [("prior", "depth"), ("codec", "blocks")])
+def test_layers_without_weights_are_not_built(part, setting):
+    whole = untrained().parts[part]
+    with pytest.raises(BundleError, match="layers"):
+        (prior_from if part == "prior" else codec_from)(
+            replace(whole, config=whole.config | {setting: 10**12})
+        )
+
+
+def test_words_that_could_steer_a_terminal_are_spelt_out():
+    prior = untrained().prior
+    odd = replace(prior, config=prior.config | {"words": ["\x1b]0;owned\x07"], "caption_length": 1})
+    assert all(word.isprintable() for word in vocabulary_from(odd).words)
+    with pytest.raises(BundleError, match="vocabulary"):
+        vocabulary_from(replace(prior, config=prior.config | {"words": [1], "caption_length": 1}))

@@ -105,7 +105,7 @@ def _to_onnx(model: "Bundle", arguments: Arguments) -> None:
         Console(stderr=True).status("tracing the networks"),
         replace_folder(folder, export.GRAPHS) as partial,
     ):
-        export.export_codec(codec_from(model.codec), model.about["image_size"], partial)
+        export.export_codec(codec_from(model.codec), model.image_size, partial)
         if model.prior:
             export.export_prior(prior_from(model.prior), partial)
             if arguments.int8:

@@ -69,7 +69,7 @@ def _keep(model: "Bundle", out: Path) -> None:
     bundle.save(model, out)
     for name, part in model.parts.items():
         print(f"{name}: {_count(part):,} parameters, fingerprint {part.fingerprint}")
-    size = model.about["image_size"]
+    size = model.image_size
     print(f"for pictures of {size}×{size} pixels, in {out}")
 
 

@@ -1,15 +1,12 @@
 """Pictures inside one file: ``.zip``, ``.tar``, ``.tar.gz``, and the sets that come with the package."""
 
 import gzip
-import json
 import os
-import shutil
 import tarfile
 import tempfile
 import threading
 import weakref
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
@@ -17,8 +14,13 @@ from importlib import resources
 from pathlib import Path
 from typing import IO, Any
 
-from unmask.data.base import Entry, Source, combined_hash, printable, stat_hash
+from unmask.data.base import MAX_FILE_BYTES, Entry, Source, combined_hash, stat_hash
 from unmask.errors import DataError
+from unmask.reading import DamagedError, Readable, parse_json, parsing, printable, reason
+
+CHUNK = 1 << 20
+MAX_UNPACKED = 1 << 30
+MAX_RATIO = 64  # of what a compressed archive holds beyond that; pictures hardly shrink at all
 
 
 class ZipSource(Source):
@@ -26,10 +28,8 @@ class ZipSource(Source):
 
     def __init__(self, path: Path, name: str | None = None) -> None:
         super().__init__(name or str(path))
-        try:
+        with self._reading(self.name):
             self._zip = zipfile.ZipFile(path)
-        except (zipfile.BadZipFile, OSError, NotImplementedError) as error:
-            raise DataError(f"{path} cannot be read as a zip archive: {error}") from error
         self._lock = threading.Lock()  # the handle has one position in the file
 
     def _identify(self) -> str:
@@ -38,7 +38,8 @@ class ZipSource(Source):
 
     @cached_property
     def _members(self) -> list[zipfile.ZipInfo]:
-        members = [info for info in self._zip.infolist() if not info.is_dir() and self._wanted(info.filename)]
+        names = {info: info.filename for info in self._zip.infolist()}  # which may be empty
+        members = [info for info, name in names.items() if not name.endswith("/") and self._wanted(name)]
         return sorted(members, key=lambda info: info.filename)
 
     def _list(self) -> Sequence[Entry]:
@@ -48,17 +49,13 @@ class ZipSource(Source):
         return self._extract(self._members[index])
 
     def _read_beside(self, name: str) -> bytes:
-        try:
-            return self._extract(self._zip.getinfo(name))
-        except DataError as error:
-            raise DataError(f"{printable(name)} {error}") from error
+        return self._extract(self._zip.getinfo(name))
 
     def _extract(self, member: zipfile.ZipInfo) -> bytes:
-        try:
-            with self._lock:
-                return self._zip.read(member)
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
-            raise DataError(f"cannot be unpacked: {error}") from error  # damaged, encrypted, an odd method
+        if member.file_size > MAX_FILE_BYTES:
+            raise DamagedError(f"{member.file_size:,} bytes are more than {MAX_FILE_BYTES:,}")
+        with self._lock:
+            return self._zip.read(member)
 
 
 class BuiltinSource(ZipSource):
@@ -79,7 +76,7 @@ class BuiltinSource(ZipSource):
         )
 
     def _json(self, file: str) -> Any:
-        return json.loads(self._extract(self._zip.getinfo(file)))
+        return parse_json(self._extract(self._zip.getinfo(file)))
 
     def _identify(self) -> str:
         return combined_hash([super()._identify(), self._style])
@@ -128,11 +125,8 @@ class TarSource(Source):
     @cached_property
     def _members(self) -> list[tuple[str, int, int]]:
         """Name, place and length of each picture in the archive."""
-        try:
-            with tarfile.open(fileobj=self._file, mode="r:") as tar:
-                plain = [m for m in tar if m.isreg() and not m.issparse()]
-        except (tarfile.TarError, OSError) as error:
-            raise DataError(f"{self._path} cannot be read as a tar archive: {error}") from error
+        with tarfile.open(fileobj=self._file, mode="r:") as tar:
+            plain = [m for m in tar if m.isreg() and not m.issparse()]
         self._places = {m.name: (m.offset_data, m.size) for m in plain}
         return sorted((m.name, m.offset_data, m.size) for m in plain if self._wanted(m.name))
 
@@ -145,6 +139,8 @@ class TarSource(Source):
 
     def _read_beside(self, name: str) -> bytes:
         place, length = self._places[name]
+        if length > MAX_FILE_BYTES:
+            raise DamagedError(f"{length:,} bytes are more than {MAX_FILE_BYTES:,}")
         return os.pread(self._file.fileno(), length, place)
 
     @cached_property
@@ -156,13 +152,21 @@ class TarSource(Source):
     def _unpacked(self) -> IO[bytes]:
         plain = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the source)
         try:
-            with gzip.open(self._path) as packed:
-                shutil.copyfileobj(packed, plain, 1 << 20)
+            with parsing(), gzip.open(self._path) as packed:
+                _unpack(packed, plain, MAX_UNPACKED + MAX_RATIO * self._path.stat().st_size)
             plain.seek(0)
-        except (OSError, EOFError, zlib.error) as error:
+        except (OSError, DamagedError) as error:
             plain.close()
             raise DataError(
-                f"{self._path} cannot be unpacked into {tempfile.gettempdir()}: {error}",
+                f"{self._path} cannot be unpacked into {tempfile.gettempdir()}: {reason(error)}",
                 hint=f"unpack it where there is room and give that folder:  tar xf {self._path}",
             ) from error
         return plain
+
+
+def _unpack(packed: Readable, plain: IO[bytes], most: int) -> None:
+    """Copy one file to the other, unless it comes to more than so many bytes."""
+    while chunk := packed.read(CHUNK):
+        if (most := most - len(chunk)) < 0:
+            raise DamagedError("so few bytes hold no so many: it is no archive of pictures")
+        plain.write(chunk)

@@ -3,12 +3,14 @@
 import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from unmask.errors import DataError
+from unmask.reading import DamagedError, parsing, printable, reason
 
 SUFFIXES = frozenset({".jpg", ".jpeg", ".jfif", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"})
 NOTES = frozenset({".txt", ".cls", ".json", ".jsonl", ".csv"})  # files that may hold captions
@@ -53,12 +55,14 @@ class Source(ABC):
     @cached_property
     def fingerprint(self) -> str:
         """A hash that changes whenever the contents may have changed; found without reading them."""
-        return self._identify()
+        with self._reading(self.name):
+            return self._identify()
 
     @cached_property
     def entries(self) -> Sequence[Entry]:
         """All pictures, in the order of their names unless the source has an order of its own."""
-        return self._list()
+        with self._reading(self.name):
+            return self._list()
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -74,10 +78,8 @@ class Source(ABC):
             raise DataError(entry.problem)
         if entry.size_bytes > MAX_FILE_BYTES:
             raise DataError(f"{entry.size_bytes / 1e9:.1f} GB is more than a picture may have")
-        try:
+        with self._reading():
             return self._read(index)
-        except OSError as error:
-            raise DataError(error.strerror or str(error)) from error
 
     def captions(self) -> Sequence[str | None]:
         """The captions that the source itself knows, whatever stands beside the pictures."""
@@ -85,13 +87,20 @@ class Source(ABC):
 
     def read_beside(self, name: str) -> bytes:
         """The content of one of the files ``beside`` the pictures."""
-        try:
+        with self._reading(printable(name)):
             return self._read_beside(name)
-        except OSError as error:
-            raise DataError(f"{printable(name)} cannot be read: {error.strerror or error}") from error
 
     def _read_beside(self, name: str) -> bytes:
         raise AssertionError("only sources that list files have files beside")
+
+    @contextmanager
+    def _reading(self, what: str = "") -> Iterator[None]:
+        """Have whatever the block raises of ``what`` it reads as a DataError."""
+        try:
+            with parsing():
+                yield
+        except (OSError, DamagedError) as error:
+            raise DataError(f"{what} cannot be read: {reason(error)}".strip()) from error
 
     def _wanted(self, name: str) -> bool:
         """Whether a file is a picture by its name; others are counted, unless they are hidden."""
@@ -123,8 +132,3 @@ def stat_hash(path: Path) -> str:
     """A hash that changes when a file is written, replaced, or given other permissions."""
     info = path.stat()
     return combined_hash([info.st_size, info.st_mtime_ns, info.st_ctime_ns])
-
-
-def printable(name: str) -> str:
-    """``name`` with control characters and undecodable bytes spelt out: safe to print and to store."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)

@@ -7,7 +7,6 @@ beside ``name.jpg``, one folder per class.
 
 import csv
 import io
-import json
 import posixpath
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -15,11 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import numpy as np
-
-from unmask.data.base import Source, printable
+from unmask.data.base import MAX_FILE_BYTES, Source
 from unmask.data.config import num_clusters
 from unmask.errors import DataError
+from unmask.reading import DamagedError, brief, map_array, parse_json, parsing, printable, read_bytes, reason
 
 METADATA = ("metadata.jsonl", "metadata.csv")
 BESIDE = (".txt", ".cls", ".json")  # the first of those that an image has holds its caption
@@ -135,16 +133,17 @@ def _json_lines(text: str, name: str) -> Iterator[tuple[Place, dict[str, Any]]]:
 def _csv_lines(text: str, name: str) -> Iterator[tuple[Place, dict[str, Any]]]:
     rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
-        for row in rows:
-            yield f"{name}, line {rows.line_num}", row
-    except csv.Error as error:
+        with parsing():
+            for row in rows:
+                yield f"{name}, line {rows.line_num}", row
+    except DamagedError as error:
         raise DataError(f"{name}, line {rows.reader.line_num}: {error}", hint=NONE) from None
 
 
 def _json_object(text: str, place: Place) -> dict[str, Any]:
     try:
-        value = json.loads(text)
-    except ValueError as error:
+        value = parse_json(text)
+    except DamagedError as error:
         raise DataError(f"{place} is not JSON: {error}", hint=NONE) from None
     if not isinstance(value, dict):
         raise DataError(f"{place} is not an object such as {{…}}", hint=NONE)
@@ -157,7 +156,9 @@ def _caption_in(row: dict[str, Any], place: Place) -> Caption:
         if column in row:
             value = row[column]
             if value is not None and not isinstance(value, str | int):
-                raise DataError(f"{place}: {column} is neither text nor a number but {value!r}", hint=NONE)
+                raise DataError(
+                    f"{place}: {column} is neither text nor a number but {brief(value)}", hint=NONE
+                )
             return None if value is None else _tidy(str(value))
     raise DataError(f"{place}: there is neither text nor label", hint=NONE)
 
@@ -202,23 +203,24 @@ def _from_class_folders(source: Source) -> Captions:
 
 def _read_labels(path: Path) -> Sequence[Any]:
     try:
-        labels = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise DataError(f"{path} cannot be read as an array: {error}", hint=NONE) from error
-    if labels.ndim != 1 or labels.dtype.kind not in "iuU":
-        raise DataError(
-            f"{path} holds {labels.dtype} of shape {labels.shape}; wanted a row of integers or words",
-            hint=NONE,
-        )
-    values: list[Any] = labels.tolist()
+        labels = map_array(path)
+        if labels.ndim != 1 or labels.dtype.kind not in "iuU":
+            raise DataError(
+                f"{path} holds {labels.dtype} of shape {labels.shape}; wanted a row of integers or words",
+                hint=NONE,
+            )
+        with parsing():
+            values: list[Any] = labels.tolist()
+    except (OSError, DamagedError) as error:
+        raise DataError(f"{path} cannot be read as an array: {reason(error)}", hint=NONE) from error
     return values
 
 
 def _bytes_of(path: Path) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}", hint=NONE) from error
+        return read_bytes(path, MAX_FILE_BYTES)
+    except (OSError, DamagedError) as error:
+        raise DataError(f"{path} cannot be read: {reason(error)}", hint=NONE) from error
 
 
 def _decoded(data: bytes, name: str) -> str:

@@ -7,7 +7,6 @@ Training pictures come first, then those of validation, each in every view (``da
 picture; how rows are kept, verified and made again: ``storage.arrays``. Their hashes cover the stamp too.
 """
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -28,6 +27,7 @@ from unmask.data.transforms import Pixels8, to_tensor
 from unmask.data.views import every_view, num_views
 from unmask.errors import DataError
 from unmask.progress import bar
+from unmask.reading import DamagedError, map_array, parsing, read_json, reason
 from unmask.storage import files
 from unmask.storage.arrays import INDEX, WHOLE, Growing, Layout, load_rows, open_rows
 
@@ -81,7 +81,7 @@ class Stamp:
         return Layout(file=CODES, shape=self.shape[1:], dtype=self.dtype, key=key)
 
 
-class _DamagedError(DataError):
+class _NoStampError(DataError):
     """A store without a stamp that can be read."""
 
 
@@ -190,7 +190,7 @@ def open_codes(folder: Path, codec: str) -> Codes:
             f"{folder / CAPTIONS} is absent or damaged",
             hint=f"say again:  unmask encode CODEC {stamp.data} --out {folder}",
         )
-    captions: list[Caption] = json.loads((folder / CAPTIONS).read_bytes()) if stamp.captions else []
+    captions: list[Caption] = read_json(folder / CAPTIONS) if stamp.captions else []
     return Codes(stamp, rows, captions)
 
 
@@ -209,8 +209,9 @@ def _has_captions(folder: Path, there: Stamp, wanted: Stamp) -> bool:
     if there.captions != wanted.captions or not wanted.captions:
         return there.captions == wanted.captions
     try:
-        return captions_hash(json.loads((folder / CAPTIONS).read_bytes())) == wanted.captions
-    except (OSError, ValueError, TypeError):
+        with parsing():
+            return captions_hash(read_json(folder / CAPTIONS)) == wanted.captions
+    except (OSError, DamagedError):
         return False
 
 
@@ -218,7 +219,7 @@ def _stamp_there(out: Path, stamp: Stamp) -> Stamp | None:
     """The stamp of what is to be made, where it is begun or done; anything else at ``out`` is refused."""
     try:
         there = _read_stamp(out)
-    except _DamagedError:
+    except _NoStampError:
         ours = {CODES, STAMP, CAPTIONS, INDEX, WHOLE}
         if out.exists() and not (out.is_dir() and {path.name for path in out.iterdir()} <= ours):
             raise
@@ -244,8 +245,8 @@ def _load(folder: Path, stamp: Stamp) -> StoredCodes | None:
         rows = load_rows(folder, stamp.layout)
         return rows.array if rows and rows.array.shape == stamp.shape else None
     try:
-        older: StoredCodes = np.load(folder / CODES, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError):
+        older: StoredCodes = map_array(folder / CODES)
+    except (OSError, DamagedError):
         return None
     fits = older.shape == stamp.shape and older.dtype == stamp.dtype
     return older if fits and older.max(initial=0) < stamp.codebook_size else None
@@ -254,17 +255,21 @@ def _load(folder: Path, stamp: Stamp) -> StoredCodes | None:
 def _read_stamp(folder: Path) -> Stamp:
     path = folder / STAMP
     try:
-        content: dict[str, Any] = json.loads(path.read_bytes())
-        if content["format"] > FORMAT:
-            raise DataError(f"{path} has format {content['format']}", hint="pip install --upgrade unmask")
-        older = content.keys() if content["format"] == 1 else ()
-        values = files.unsealed(content, older)
-        fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-        return Stamp(**fields)
+        with parsing():
+            content: dict[str, Any] = read_json(path)
+            if content["format"] > FORMAT:
+                raise DataError(f"{path} has format {content['format']}", hint="pip install --upgrade unmask")
+            older = content.keys() if content["format"] == 1 else ()
+            values = files.unsealed(content, older)
+            fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+            stamp = Stamp(**fields)
+            if 0 in stamp.layout.shape:
+                raise DamagedError(f"a grid of {stamp.grid} holds no codes")
+            return stamp
     except (FileNotFoundError, NotADirectoryError):
-        raise _DamagedError(f"{folder} holds no codes", hint="make some:  unmask encode CODEC DATA") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise _DamagedError(f"{path} does not describe codes: {error!r}") from None
+        raise _NoStampError(f"{folder} holds no codes", hint="make some:  unmask encode CODEC DATA") from None
+    except (OSError, DamagedError) as error:
+        raise _NoStampError(f"{path} does not describe codes: {reason(error)}") from None
 
 
 def _write_stamp(folder: Path, stamp: Stamp) -> None:

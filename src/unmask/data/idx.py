@@ -1,8 +1,8 @@
 """MNIST's format: grey pictures in ``NAME-images-idx3-ubyte.gz``, labels in ``NAME-labels-idx1-ubyte.gz``."""
 
 import gzip
+import math
 import re
-import zlib
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -12,8 +12,10 @@ import numpy.typing as npt
 
 from unmask.data.base import Entry, Source, combined_hash, stat_hash
 from unmask.errors import DataError
+from unmask.reading import DamagedError, parsing, read_at_most, reason
 
 IMAGES = re.compile(r"images([-.])idx3-ubyte(\.gz)?$")
+MAX_BYTES = 1 << 30  # of a file, which is held in memory
 Bytes = npt.NDArray[np.uint8]
 
 
@@ -68,16 +70,14 @@ class IdxSource(Source):
 def _read_idx(path: Path, num_axes: int) -> Bytes:
     """The array of unsigned bytes in an IDX file, packed or not."""
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            data = file.read()
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path} cannot be read: {error}") from error
+        with parsing(), (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+            data = read_at_most(file, MAX_BYTES)
+    except (OSError, DamagedError) as error:
+        raise DataError(f"{path} cannot be read: {reason(error)}") from error
     header = 4 + 4 * num_axes
     if len(data) < header or data[:4] != bytes([0, 0, 8, num_axes]):
         raise DataError(f"{path} is not an IDX file of unsigned bytes along {num_axes} axes")
-    shape = np.frombuffer(data, ">u4", num_axes, 4).astype(int)
-    if len(data) != header + shape.prod():
-        raise DataError(
-            f"{path} holds {len(data) - header:,} bytes, but should {shape.prod():,}: it is cut off"
-        )
+    shape = np.frombuffer(data, ">u4", num_axes, 4).tolist()
+    if len(data) != header + (wanted := math.prod(shape)):
+        raise DataError(f"{path} holds {len(data) - header:,} bytes, but should {wanted:,}: it is cut off")
     return np.frombuffer(data, np.uint8, offset=header).reshape(shape)

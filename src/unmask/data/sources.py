@@ -2,18 +2,21 @@
 
 import os
 import stat
+import weakref
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 
+from unmask.data import lmdb
 from unmask.data.archives import BuiltinSource, TarSource, ZipSource
-from unmask.data.base import Entry, Source, combined_hash, printable, stat_hash
+from unmask.data.base import MAX_FILE_BYTES, Entry, Source, combined_hash, stat_hash
 from unmask.data.captions import read_list
 from unmask.data.idx import IdxSource, idx_files, is_idx
 from unmask.errors import DataError
+from unmask.reading import map_array, printable, read_bytes
 
 EMOJI_STYLES = ("3d", "flat", "noto", "twemoji", "firefox", "emojione")
 BUILTIN_SETS = ("emoji", *(f"emoji-{style}" for style in EMOJI_STYLES))
@@ -40,6 +43,8 @@ def _open_path(path: Path) -> Source:
             f"there is no {path}; wanted a folder, an archive or an array of pictures, or a built-in set",
             hint=f"what is built in:  {', '.join(BUILTIN_SETS)}",
         )
+    if not path.is_file():
+        raise DataError(f"{path} is neither a folder nor a file: pictures are read from any place in it")
     if path.suffix == ".zip":
         return ZipSource(path)
     if path.name.endswith((".tar", ".tar.gz", ".tgz")):
@@ -79,10 +84,10 @@ class FolderSource(Source):
         return [Entry(printable(file.name), file.size_bytes, problem=file.problem) for file in self._files]
 
     def _read(self, index: int) -> bytes:
-        return (self._root / self._files[index].name).read_bytes()
+        return self._read_beside(self._files[index].name)
 
     def _read_beside(self, name: str) -> bytes:
-        return (self._root / name).read_bytes()
+        return read_bytes(self._root / name, MAX_FILE_BYTES)
 
     def _walk(self, folder: str, above: frozenset[tuple[int, int]]) -> Iterator[_File]:
         """Every picture below ``folder``; a link back to one of the folders ``above`` is not followed."""
@@ -118,10 +123,8 @@ class NpySource(Source):
     def __init__(self, path: Path) -> None:
         super().__init__(str(path))
         self._path = path
-        try:
-            self._rows = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise DataError(f"{path} cannot be read as an array: {error}") from error
+        with self._reading(self.name):
+            self._rows = map_array(path)
         if self._rows.dtype != np.uint8 or self._rows.ndim != 4 or self._rows.shape[3] != 3:
             raise DataError(
                 f"{path} holds {self._rows.dtype} of shape {self._rows.shape}; wanted uint8 of N×H×W×3"
@@ -155,29 +158,24 @@ class LmdbSource(Source):
     def __init__(self, folder: Path) -> None:
         super().__init__(str(folder))
         self._data = folder / "data.mdb"
-        try:
-            import lmdb
-        except ImportError as error:
-            raise DataError(
-                f"{folder} is an LSUN database, and the library that reads it is not installed",
-                hint="pip install 'unmask[lsun]'",
-            ) from error
-        try:  # without a lock file: nobody writes, and the disk may be read-only
-            self._database = lmdb.open(str(folder), readonly=True, lock=False, readahead=False)
-        except lmdb.Error as error:
-            raise DataError(f"{folder} cannot be read as an LSUN database: {error}") from error
 
     def _identify(self) -> str:
         return stat_hash(self._data)
 
     @cached_property
-    def _keys(self) -> list[bytes]:
-        with self._database.begin() as transaction:
-            return list(transaction.cursor().iternext(keys=True, values=False))
+    def _places(self) -> list[lmdb.Place]:
+        return lmdb.places(self._data)
+
+    @cached_property
+    def _file(self) -> IO[bytes]:
+        file = self._data.open("rb")
+        weakref.finalize(self, file.close)
+        return file
 
     def _list(self) -> Sequence[Entry]:
-        return [Entry(printable(key.decode("utf-8", "surrogateescape"))) for key in self._keys]
+        names = (printable(place.key.decode("utf-8", "surrogateescape")) for place in self._places)
+        return [Entry(name, place.length) for name, place in zip(names, self._places, strict=True)]
 
     def _read(self, index: int) -> bytes:
-        with self._database.begin() as transaction:
-            return bytes(transaction.get(self._keys[index], b""))
+        _, offset, length = self._places[index]
+        return os.pread(self._file.fileno(), length, offset)

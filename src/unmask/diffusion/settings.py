@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, fields
 from itertools import product
 from typing import Any, Literal
 
-from unmask.config import fit, merge
+from unmask.config import merge
 from unmask.errors import ConfigError
+from unmask.reading import fit
 
 Temperature = float | tuple[float, float]
 """A constant, or one that moves linearly with the share of codes still to draw: from all of them to none."""

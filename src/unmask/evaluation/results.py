@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -16,7 +15,8 @@ from unmask.diffusion.settings import SETTINGS, Settings
 from unmask.errors import DataError
 from unmask.evaluation.config import COLUMNS, Metric
 from unmask.evaluation.protocol import Protocol, caution
-from unmask.storage.files import write_bytes, write_json
+from unmask.reading import DamagedError, parsing, read_json
+from unmask.storage.files import sealed, unsealed, write_bytes, write_json
 
 if TYPE_CHECKING:
     from unmask.evaluation.estimate import Estimate
@@ -26,6 +26,7 @@ Row = dict[str, Any]
 
 ALWAYS = ("steps", "temperature", "schedule", "order")  # shown whether they were swept or not
 PANELS = 4  # in a row of the plot
+OLDER = ("unmask", "model", "protocol", "options", "caution", "real", "results")  # without a checksum
 
 
 def in_words(settings: Settings) -> str:
@@ -109,7 +110,7 @@ class Results:
         try:
             about = {"unmask": __version__, **self._about, "caution": self.caution}
             content = about | {"real": self.real, "results": self.rows}
-            write_json(self.folder / "results.json", content)
+            write_json(self.folder / "results.json", sealed(content))
             write_bytes(self.folder / "results.csv", self._csv().encode())
         except OSError as error:
             raise DataError(f"{self.folder} cannot hold results: {error.strerror}") from error
@@ -120,17 +121,21 @@ class Results:
         hint = "name another folder:  --out FOLDER"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            content = json.loads(path.read_bytes())
-            there = {name: content[name] for name in self._about}
-            if there["protocol"]["what"] == "held-out pictures":  # as they were called at first
-                there["protocol"]["what"] = "validation pictures"
-            self.rows, self.real = [_complete(row) for row in content["results"]], content["real"]
+            with parsing():
+                content = unsealed(read_json(path), OLDER)
+                there = {name: content[name] for name in self._about}
+                if there["protocol"]["what"] == "held-out pictures":  # as they were called at first
+                    there["protocol"]["what"] = "validation pictures"
+                self.rows, self.real = (
+                    [_complete(row) for row in content["results"]],
+                    _checked(content["real"]),
+                )
         except FileNotFoundError:
             return
         except OSError as error:
             raise DataError(f"{self.folder} cannot hold results: {error.strerror}") from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{path} is damaged: {error!r}", hint=hint) from None
+        except DamagedError as error:
+            raise DataError(f"{path} is damaged: {error}", hint=hint) from None
         changed = [name for name, value in self._about.items() if there[name] != value]
         if changed:
             what = " and ".join(changed)
@@ -153,7 +158,19 @@ def _settings(settings: Settings | None) -> Row:
 
 def _complete(row: Row) -> Row:
     """A row with the settings that did not exist when it was measured: they have their defaults."""
+    row = _checked(row)
     return _settings(Settings()) | row if "steps" in row else row
+
+
+def _checked(row: Any) -> Row:
+    """A row whose metrics are numbers."""
+    if odd := [name for name, value in row.items() if name not in SETTINGS and not _is_number(value)]:
+        raise DamagedError(f"{odd[0]} is no number")
+    return dict(row)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _changed(rows: Sequence[Row]) -> list[str]:

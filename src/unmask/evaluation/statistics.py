@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from einops import rearrange
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor
 
@@ -35,6 +35,7 @@ from unmask.evaluation.features import INCEPTION
 from unmask.evaluation.fid import Moments, moments_of
 from unmask.evaluation.inception import WIDTH, Inception, resize
 from unmask.progress import Bar, no_bar
+from unmask.reading import DamagedError, parse_json, parsing, reason
 from unmask.storage import files
 from unmask.storage.arrays import Growing, Layout, open_rows
 
@@ -103,16 +104,21 @@ def is_statistics(spec: str) -> bool:
 def load_statistics(path: Path) -> Statistics:
     """The statistics in a file, every bit of which is as it was saved."""
     try:
-        with safe_open(path, "pt") as file:
-            about: dict[str, Any] = json.loads((file.metadata() or {})["about"])
-            tensors = {name: file.get_tensor(name) for name in sorted(file.keys())}
+        with parsing():
+            return _read(path)
     except OSError as error:
-        raise DataError(f"{path} cannot be opened: {error.strerror or error}") from error
-    except (SafetensorError, KeyError, ValueError) as error:
+        raise DataError(f"{path} cannot be opened: {reason(error)}") from error
+    except DamagedError as error:
         raise DataError(
             f"{path} holds no statistics of pictures: {error}",
             hint=f"make them:  unmask fid PICTURES --save {path}",
         ) from error
+
+
+def _read(path: Path) -> Statistics:
+    with safe_open(path, "pt") as file:
+        about: dict[str, Any] = parse_json((file.metadata() or {})["about"])
+        tensors = {name: file.get_tensor(name) for name in sorted(file.keys())}
     if about["format"] != FORMAT or about["extractor"] != INCEPTION:
         raise DataError(
             f"{path} is of format {about['format']} and holds {about['extractor']}; "

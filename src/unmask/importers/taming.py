@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from unmask.codec.config import CodecConfig
 from unmask.errors import WeightsError
 from unmask.importers.ledger import Ledger
@@ -25,6 +23,7 @@ from unmask.importers.networks import (
     transformer_size,
 )
 from unmask.prior.config import PriorConfig
+from unmask.reading import DamagedError, parse_yaml, reason
 from unmask.storage.bundles import Bundle, Part
 from unmask.third_party.checkpoints import read_state_dict
 
@@ -55,10 +54,10 @@ def import_taming(checkpoint: Path, config: Path, *, codec_only: bool = False) -
 def _read_config(path: Path) -> dict[str, Any]:
     """``model.params`` of a configuration, in which everything stands."""
     try:
-        settings = yaml.safe_load(path.read_text())
+        settings = parse_yaml(path.read_bytes())
     except OSError as error:
-        raise WeightsError(f"cannot read {path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise WeightsError(f"cannot read {path}: {reason(error)}") from error
+    except DamagedError as error:
         raise WeightsError(f"{path} is no YAML: {error}") from error
     match settings:
         case {"model": {"params": dict(params)}}:

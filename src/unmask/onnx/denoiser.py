@@ -1,6 +1,5 @@
 """A prior's graph as samplers ask it, computed by onnxruntime on the CPU."""
 
-import json
 from pathlib import Path
 
 import torch
@@ -10,6 +9,7 @@ from unmask.errors import ConfigError
 from unmask.onnx.config import Backend
 from unmask.onnx.export import OPSET, PRIOR, PRIOR_INT8, export_prior, require_packages, round_prior
 from unmask.prior.transformer import Transformer, pack
+from unmask.reading import read_json
 from unmask.storage import files
 
 STAMP = "graphs.json"  # the SHA-256 of each file
@@ -68,7 +68,7 @@ def _make_graph(prior: Transformer, graph: Path) -> None:
 
 def _is_whole(graph: Path) -> bool:
     try:
-        stamp = json.loads(graph.with_name(STAMP).read_bytes())
+        stamp = read_json(graph.with_name(STAMP))
         return bool(stamp == {graph.name: files.digest(graph)})
     except (OSError, ValueError):
         return False

@@ -24,6 +24,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from unmask.reading import DamagedError, parse_json, parsing, read_json
 from unmask.storage import files
 
 INDEX, WHOLE = "index.jsonl", "whole.json"
@@ -102,7 +103,7 @@ def load_rows(folder: Path, layout: Layout) -> Rows | None:
         array = np.empty((0, *layout.shape), layout.dtype)
         if file and hashes:
             array = np.load(file, mmap_mode="c", allow_pickle=False)
-    except (OSError, ValueError, TypeError, RecursionError):
+    except (OSError, ValueError):
         return None
     if before != now:
         with suppress(OSError):  # somebody else's, that we may only read: compared again the next time
@@ -151,7 +152,7 @@ class Growing:
         for text in self._index:
             try:
                 line = _parse(text)
-            except (ValueError, TypeError, RecursionError):
+            except ValueError:
                 break
             has_row = self._layout.has_row(line)
             if self._rows and has_row:
@@ -184,11 +185,12 @@ def _grow(folder: Path, layout: Layout) -> Iterator[Growing]:
 
 
 def _parse(line: bytes) -> Line:
-    """A line of the index; ValueError or TypeError for anything else. Older ones have no checksum."""
+    """A line of the index; ValueError for anything else. Older ones have no checksum."""
     text, tab, checksum = line.partition(b"\t")
     if not line.endswith(b"\n") or (tab and checksum != b"%08x\n" % zlib.crc32(text)):
         raise ValueError("cut off or altered")
-    return list(map(str, json.loads(text)))
+    with parsing():
+        return list(map(str, parse_json(text)))
 
 
 def _fits(file: Path, layout: Layout, hashes: list[str], *, compare: bool) -> bool:
@@ -201,8 +203,8 @@ def _fits(file: Path, layout: Layout, hashes: list[str], *, compare: bool) -> bo
 
 def _read_whole(folder: Path) -> dict[str, Any]:
     """What is known of the folder since the last comparison; nothing if that cannot be read."""
-    with suppress(OSError, ValueError, TypeError, RecursionError):
-        return dict(json.loads((folder / WHOLE).read_bytes()))
+    with suppress(OSError, DamagedError), parsing():
+        return dict(read_json(folder / WHOLE))
     return {}
 
 

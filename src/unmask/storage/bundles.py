@@ -6,24 +6,27 @@ What a fingerprint covers cannot have changed since, so codes, priors and scores
 
 import hashlib
 import json
+import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
 from unmask import __version__
-from unmask.errors import BundleError
+from unmask.errors import BundleError, ConfigError
+from unmask.reading import DamagedError, fit, printable, read_json
 from unmask.storage import files
 from unmask.storage import state as tensors
 
 FORMAT = 2
 MANIFEST = "unmask.json"
 OURS = (MANIFEST, "codec.safetensors", "prior.safetensors")
+MAX_EDGE_PX = 1 << 14
 AGAIN = "copy the model again from where it came"
 
 Manifest = dict[str, Any]
@@ -35,6 +38,25 @@ UPGRADES: dict[int, Callable[[Manifest], Manifest]] = {
 An upgrade leaves configurations and tensors as they are: fingerprints cover them, and codes, priors and
 scores refer to fingerprints. What a network's settings were once called is for ``models`` to know.
 """
+
+
+class About(TypedDict, total=False):
+    """What is said about a model: these values of these kinds, and whatever else."""
+
+    image_size: int
+    """Edge in pixels of the pictures that it was trained on."""
+    data: str
+    prior_data: str
+    licence: str
+    codec_step: int
+    prior_step: int
+    codec_training: dict[str, Any]
+    prior_training: dict[str, Any]
+    codec_validation: dict[str, float | None]
+    prior_validation: dict[str, float | None]
+    prior_captions: list[str]
+    curve: dict[str, list[float]] | None
+    imported: dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +87,14 @@ class Bundle:
     about: dict[str, Any] = field(default_factory=dict)  # licence, training, metrics: plain JSON values
     sampling: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Settings by name and use, such as ``{"recommended": {"sample": {"steps": 64}}}``."""
+
+    @property
+    def image_size(self) -> int:
+        """Edge in pixels of the pictures that it was trained on."""
+        match self.about.get("image_size"):
+            case int(size) if 0 < size <= MAX_EDGE_PX:
+                return size
+        raise BundleError("the model does not say for pictures of how many pixels it is: about.image_size")
 
     @property
     def parts(self) -> dict[str, Part]:
@@ -150,10 +180,10 @@ def _load(folder: Path) -> Bundle:
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     try:
-        manifest = json.loads(path.read_bytes())
+        manifest = read_json(path)
     except (FileNotFoundError, NotADirectoryError):
         raise _absent(folder) from None
-    except ValueError as error:
+    except DamagedError as error:
         raise BundleError(f"{path} is damaged: {error}", hint=AGAIN) from None
     match manifest:
         case {"format": int(number)} if number > FORMAT:
@@ -162,12 +192,31 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         case {"format": int(number)} if number >= 1:
             manifest = _upgraded(manifest, number)
     match manifest:
-        case {"format": _, "parts": {"codec": _}, "about": dict(), "sampling": dict(sampling)}:
-            if all(isinstance(named, dict) for named in sampling.values()):
-                return dict(manifest)
+        case {"format": _, "parts": {"codec": _}, "about": dict(about), "sampling": dict(sampling)}:
+            _check_about(path, about, sampling)
+            return {**manifest, "about": _shown(about), "sampling": _shown(sampling)}
     raise BundleError(
         f"{path} does not describe a model: it wants format, parts (with a codec), sampling and about"
     )
+
+
+def _check_about(path: Path, about: dict[str, Any], sampling: dict[str, Any]) -> None:
+    hints = typing.get_type_hints(About)
+    try:
+        for name in about.keys() & hints:
+            fit(about[name], hints[name], f"about.{name}")
+        fit(sampling, dict[str, dict[str, dict[str, Any]]], "sampling")
+    except ConfigError as error:
+        raise BundleError(f"{path}: {error}", hint=AGAIN) from None
+
+
+def _shown(value: Any) -> Any:
+    """A value whose texts can be shown on a terminal: other people wrote them."""
+    if isinstance(value, dict):
+        return {printable(key): _shown(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_shown(one) for one in value]
+    return printable(value) if isinstance(value, str) else value
 
 
 def _upgraded(manifest: Manifest, number: int) -> Manifest:

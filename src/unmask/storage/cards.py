@@ -58,7 +58,7 @@ def _kinds(model: Bundle) -> list[str]:
 
 
 def _describe(model: Bundle) -> str:
-    size, codec = model.about["image_size"], model.codec.config
+    size, codec = model.image_size, model.codec.config
     edge = size // 2 ** (len(codec["multipliers"]) - 1)
     sentences = [
         f"A VQ codec that turns pictures of {size}×{size} pixels into {edge}×{edge} codes of "

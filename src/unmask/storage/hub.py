@@ -1,11 +1,11 @@
 """Models on the Hugging Face hub: from its cache on this machine or, the first time, from the network."""
 
-import json
 import re
 from importlib.util import find_spec
 from pathlib import Path
 
 from unmask.errors import BundleError
+from unmask.reading import DamagedError, parsing, read_json
 from unmask.storage.bundles import MANIFEST
 
 FILES = [MANIFEST, "*.safetensors"]
@@ -42,9 +42,10 @@ def snapshot(name: str) -> Path:
 def _is_complete(folder: Path) -> bool:
     """Whether a cached model has all its files: before 1.22, huggingface_hub returns a part of one too."""
     try:
-        parts = json.loads((folder / MANIFEST).read_bytes())["parts"]
-        return all((folder / f"{name}.safetensors").is_file() for name in parts)
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        with parsing():
+            parts = read_json(folder / MANIFEST)["parts"]
+            return all((folder / f"{name}.safetensors").is_file() for name in parts)
+    except (OSError, DamagedError):
         return False
 
 

@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from unmask.reading import DamagedError, parsing, read_json
 from unmask.storage.files import digest, sealed, unsealed
 
 TENSORS, TREE = OURS = ("state.safetensors", "state.json")
@@ -46,15 +47,13 @@ def save(
 
 
 def load(folder: Path) -> tuple[dict[str, Any], Any]:
-    """What was said about a state, and the state; ValueError if a bit of either file is not as it was saved.
-
-    Whatever else is raised, one of the files is damaged too.
-    """
+    """What was said about a state, and the state; DamagedError if a bit of it is not as it was saved."""
     older = ("format", "step", "sha256", "state")
-    content = unsealed(json.loads((folder / TREE).read_bytes()), older)
-    if content.pop("sha256") != digest(folder / TENSORS):
-        raise ValueError(f"{TENSORS} is not the file that was saved")
-    return content, rebuild(content.pop("state"), read(folder / TENSORS))
+    with parsing():
+        content = unsealed(read_json(folder / TREE), older)
+        if content.pop("sha256") != digest(folder / TENSORS):
+            raise DamagedError(f"{TENSORS} is not the file that was saved")
+        return content, rebuild(content.pop("state"), read(folder / TENSORS))
 
 
 def num_bytes(tensors: Iterable[Tensor]) -> int:

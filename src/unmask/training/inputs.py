@@ -36,7 +36,7 @@ def encode_data(
     model: Bundle, data: str, images: ImagesConfig, processes: Processes, out: Path | None = None
 ) -> Codes:
     """Codes of ``data`` by the model's codec, in ``out`` or remembered in the cache folder."""
-    images = replace(images, size=model.about["image_size"])
+    images = replace(images, size=model.image_size)
     pixels = prepare_pixels(open_source(data), data, images, processes)
     fingerprint = model.codec.fingerprint
     if out is None:

@@ -92,4 +92,4 @@ def _network_of(model: str, stage: Stage) -> dict[str, Any]:
         settled = ("codebook_size", "grid", "words", "caption_length")  # by codec and captions
         return {"prior": {key: config[key] for key in config if key not in settled}}
     quantizer = config["quantizer"] | {"kmeans_batches": 0}  # its codebook is there already
-    return {"codec": config | {"quantizer": quantizer}, "images": {"size": bundle.about["image_size"]}}
+    return {"codec": config | {"quantizer": quantizer}, "images": {"size": bundle.image_size}}

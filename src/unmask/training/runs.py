@@ -12,7 +12,7 @@ import logging
 import math
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -23,6 +23,7 @@ from safetensors import SafetensorError
 from unmask import __version__
 from unmask.data.pictures import encoded
 from unmask.errors import RunError
+from unmask.reading import DamagedError, parse_json, parsing, read_json, reason
 from unmask.storage import bundles as bundle
 from unmask.storage import files
 from unmask.storage import state as tensors
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 LOGGER = logging.getLogger(__name__)
-# What reading a damaged checkpoint can end in: absent or cut files, other bytes, JSON of another shape.
-DAMAGE = (OSError, SafetensorError, ValueError, KeyError, TypeError, AttributeError)
 
 
 class Run:
@@ -73,13 +72,14 @@ class Run:
     def open(cls, folder: Path, *, tensorboard: bool = False) -> Self:
         """The run that is in ``folder``."""
         try:
-            content = json.loads((folder / "config.json").read_bytes())
-            _check_format(folder, content["format"])
-            config = dict(content["config"])
+            with parsing():
+                content = read_json(folder / "config.json")
+                _check_format(folder, content["format"])
+                config = dict(files.unsealed(content, ("format", "unmask", "config"))["config"])
         except (FileNotFoundError, NotADirectoryError):
             raise RunError(f"there is no run in {folder}", hint=_runs_beside(folder)) from None
-        except DAMAGE as error:
-            raise RunError(f"{folder / 'config.json'} does not describe a run: {error!r}") from None
+        except (OSError, DamagedError) as error:
+            raise RunError(f"{folder / 'config.json'} does not describe a run: {reason(error)}") from None
         return cls(folder, config, tensorboard=tensorboard)
 
     @contextmanager
@@ -113,7 +113,7 @@ class Run:
             self._board.flush()
 
     def read_log(self) -> list[dict[str, Any]]:
-        """Every line that was written in full; a last one that a kill cut short is passed over."""
+        """Every line that was written in full; what is none is passed over."""
         return [entry for _, entry in self._log_lines()]
 
     def truncate_log(self, step: int) -> None:
@@ -145,10 +145,8 @@ class Run:
         for folder in reversed(folders):
             try:
                 return _read_checkpoint(folder)
-            except RunError:
-                raise
-            except Exception as error:  # there is no end to what other bytes can make readers raise
-                LOGGER.warning("%s is damaged and passed over: %r", folder, error)
+            except (OSError, DamagedError) as error:
+                LOGGER.warning("%s is damaged and passed over: %s", folder, reason(error))
         if folders:
             message = f"every checkpoint of {self.folder} is damaged"
             raise RunError(message, hint="start again with another --out; best and last may still be of use")
@@ -196,15 +194,20 @@ class Run:
         return sorted(self._checkpoints.glob("step-" + 8 * "[0-9]"))
 
     def _log_lines(self) -> Iterator[tuple[bytes, dict[str, Any]]]:
-        """Every whole line of the log, as it stands and as what it says."""
+        """Every whole line of the log, as it stands and as what it says.
+
+        A kill may cut the last one short. Another that is damaged is a loss, and no reason not to go on.
+        """
         text = self._log_path.read_bytes() if self._log_path.exists() else b""
-        for number, line in enumerate(text.splitlines(keepends=True), start=1):
-            if not line.endswith(b"\n"):
-                return
-            try:
-                yield line, json.loads(line)
-            except ValueError as error:
-                raise RunError(f"line {number} of {self._log_path} is damaged: {error}") from None
+        for number, line in enumerate(text.split(b"\n")[:-1], start=1):
+            entry: Any = None
+            with suppress(DamagedError):
+                entry = parse_json(line)
+            match entry:
+                case {"step": int(), "kind": str()}:
+                    yield line + b"\n", entry
+                case _:
+                    LOGGER.warning("line %d of %s is damaged and passed over", number, self._log_path)
 
     def _tidy(self, newest: Path, keep: int) -> None:
         """Remove checkpoints that are too old or of a future that was given up, and what kills left."""
@@ -227,13 +230,14 @@ class Run:
 
 def _write_config(folder: Path, config: dict[str, Any]) -> None:
     content = {"format": FORMAT, "unmask": __version__, "config": config}
-    files.write_json(folder / "config.json", content)
+    files.write_json(folder / "config.json", files.sealed(content))
 
 
 def _read_checkpoint(folder: Path) -> tuple[int, dict[str, Any]]:
-    about, state = tensors.load(folder)
-    _check_format(folder, about["format"])
-    return about["step"], state
+    with parsing():
+        about, state = tensors.load(folder)
+        _check_format(folder, about["format"])
+        return about["step"], state
 
 
 def _check_format(folder: Path, number: int) -> None:

@@ -1,3 +1,4 @@
+import gzip
 import io
 import json
 import struct
@@ -88,7 +89,7 @@ class TestZip:
         data[place] ^= 255
         path.write_bytes(data)
         source = open_source(str(path))
-        with pytest.raises(DataError, match="cannot be unpacked"):
+        with pytest.raises(DataError, match="cannot be read"):
             source.read(6)
         assert source.read(7) == files["b/03.png"]
 
@@ -99,11 +100,57 @@ class TestZip:
             place = data.index(signature) + offset
             struct.pack_into("<H", data, place, 1)
         path.write_bytes(data)
-        with pytest.raises(DataError, match=r"cannot be unpacked: .*encrypted"):
+        with pytest.raises(DataError, match=r"cannot be read: .*encrypted"):
             open_source(str(path)).read(0)
+
+    @pytest.mark.parametrize(
+        ("method", "before", "after"),
+        [
+            (zipfile.ZIP_LZMA, b"a.png\t\x04\x05\x00]", b"a.png\t\x04\x05\x00\xff"),  # LZMAError
+            (zipfile.ZIP_BZIP2, b"1AY&SY", b"1AY&SX"),
+        ],
+    )
+    def test_a_stream_that_its_decoder_refuses_costs_that_picture(self, tmp_path, method, before, after):
+        path = tmp_path / "set.zip"
+        with zipfile.ZipFile(path, "w", method) as archive:
+            archive.writestr("a.png", bytes(1000))
+            archive.writestr("b.png", b"whole")
+        data = path.read_bytes()
+        assert before in data
+        path.write_bytes(data.replace(before, after, 1))
+        source = open_source(str(path))
+        with pytest.raises(DataError, match="cannot be read"):
+            source.read(0)
+        assert source.read(1) == b"whole"
+
+    def test_a_name_that_is_no_utf8_is_a_sentence(self, tmp_path):
+        path = pack(tmp_path / "set.zip", {"ä.png": b""})  # whose name is marked as UTF-8
+        path.write_bytes(path.read_bytes().replace("ä".encode(), b"\xff\xff"))
+        with pytest.raises(DataError, match=r"set\.zip cannot be read: .*utf-8"):
+            open_source(str(path))
+
+    def test_a_member_whose_name_begins_with_nul_is_no_picture(self, tmp_path, files):
+        path = pack(tmp_path / "set.zip", files | {"N.png": b""})
+        path.write_bytes(path.read_bytes().replace(b"N.png", b"\0.png"))
+        assert len(open_source(str(path))) == 12
+
+    def test_a_member_larger_than_any_picture_is_not_unpacked(self, tmp_path, monkeypatch):
+        path = pack(tmp_path / "set.zip", {"metadata.jsonl": bytes(10_000), "a.png": b""})
+        monkeypatch.setattr(archives, "MAX_FILE_BYTES", 9_999)
+        with pytest.raises(DataError, match="10,000 bytes are more than 9,999"):
+            open_source(str(path)).read_beside("metadata.jsonl")
 
 
 class TestTar:
+    def test_what_would_fill_the_disk_is_not_unpacked(self, tmp_path, monkeypatch):
+        path = tmp_path / "bomb.tar.gz"
+        path.write_bytes(gzip.compress(bytes(1 << 24)))
+        monkeypatch.setattr(archives, "MAX_UNPACKED", 1 << 20)
+        with pytest.raises(DataError, match=r"bomb\.tar\.gz cannot be unpacked"):
+            len(open_source(str(path)))
+        monkeypatch.setattr(archives, "MAX_UNPACKED", 1 << 24)
+        assert len(open_source(str(path))) == 0
+
     def test_links_are_left_aside(self, tmp_path, files):
         path = pack(tmp_path / "set.tar", files)
         with tarfile.open(path, "a") as archive:
@@ -118,7 +165,7 @@ class TestTar:
         def full(*_: object) -> None:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(archives.shutil, "copyfileobj", full)
+        monkeypatch.setattr(archives, "_unpack", full)
         with pytest.raises(DataError, match=r"No space left(.|\n)*tar xf"):
             len(open_source(str(path)))
 

@@ -1,6 +1,7 @@
+import io
 import os
-import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import lmdb
@@ -9,10 +10,10 @@ import pytest
 from PIL import Image
 
 from unmask.data import base
-from unmask.data.base import printable
 from unmask.data.sources import open_source
 from unmask.data.transforms import decode
 from unmask.errors import DataError
+from unmask.reading import printable
 
 
 def names(source) -> list[str]:
@@ -158,12 +159,36 @@ class TestNpy:
     @pytest.mark.parametrize("content", [b"", b"not an array", b"\x93NUMPY\x01\x00"])
     def test_a_file_that_is_no_array_is_refused(self, tmp_path, content):
         (tmp_path / "rows.npy").write_bytes(content)
-        with pytest.raises(DataError, match="cannot be read as an array"):
+        with pytest.raises(DataError, match="cannot be read: "):
+            open_source(str(tmp_path / "rows.npy"))
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            (b"(2, 4, 4, 3)", b"(-2, 4, 4, 3)"),
+            (b"(2, 4, 4, 3)", b"(True, 4, 4, 3)"),
+            (b"(2, 4, 4, 3)", b"(999999999999999999, 999999999999999999, 4, 3)"),
+            (b"(2, 4, 4, 3), }", b"((((((((((((((("),
+            (b"'|u1'", b"'|u9'"),
+        ],
+    )
+    def test_a_header_that_cannot_be_true_is_refused(self, tmp_path, old, new):
+        file = io.BytesIO()
+        np.save(file, np.zeros((2, 4, 4, 3), np.uint8))
+        header = file.getvalue()[:128].replace(old, new).rstrip()
+        (tmp_path / "rows.npy").write_bytes(header.ljust(127) + b"\n" + file.getvalue()[128:])
+        with pytest.raises(DataError, match=r"rows\.npy cannot be read"):
+            open_source(str(tmp_path / "rows.npy"))
+
+    def test_an_archive_of_arrays_is_not_one(self, tmp_path):
+        np.savez(tmp_path / "rows.npz", np.zeros((2, 4, 4, 3), np.uint8))
+        (tmp_path / "rows.npz").rename(tmp_path / "rows.npy")
+        with pytest.raises(DataError, match=r"rows\.npy cannot be read"):
             open_source(str(tmp_path / "rows.npy"))
 
     def test_pickled_objects_are_refused(self, tmp_path):
         np.save(tmp_path / "rows.npy", np.array([{}]), allow_pickle=True)
-        with pytest.raises(DataError, match="cannot be read as an array"):
+        with pytest.raises(DataError, match="cannot be read: "):
             open_source(str(tmp_path / "rows.npy"))
 
 
@@ -186,18 +211,57 @@ class TestLsun:
         open_source(str(lsun)).read(0)
         assert {path.name: path.stat().st_mtime_ns for path in lsun.iterdir()} == before
 
-    def test_without_the_library_the_error_says_what_to_install(self, lsun, monkeypatch):
-        monkeypatch.setitem(sys.modules, "lmdb", None)
-        with pytest.raises(DataError, match=r"pip install 'unmask\[lsun\]'"):
-            open_source(str(lsun))
-
     def test_a_damaged_database_is_refused(self, lsun):
         (lsun / "data.mdb").write_bytes(b"not a database" * 1000)
-        with pytest.raises(DataError, match="cannot be read as an LSUN database"):
-            open_source(str(lsun))
+        with pytest.raises(DataError, match="it is no LMDB database"):
+            len(open_source(str(lsun)))
+
+    def test_wherever_it_is_cut_off_the_process_lives(self, lsun):
+        """The library that LSUN was made with maps the file: what is missing of it ends in SIGBUS."""
+        data = (lsun / "data.mdb").read_bytes()
+        for length in range(0, len(data) - 1, 512):
+            (lsun / "data.mdb").write_bytes(data[:length])
+            with pytest.raises(DataError, match=r"cut off|not where it should be"):
+                len(open_source(str(lsun)))
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_whatever_is_in_it_there_are_pictures_or_a_sentence(self, lsun, seed):
+        whole, rng = (lsun / "data.mdb").read_bytes(), np.random.default_rng(seed)
+        for _ in range(100):
+            data = np.frombuffer(whole, np.uint8).copy()
+            data[rng.integers(0, len(data) // 2, 40)] = rng.integers(0, 256, 40)
+            (lsun / "data.mdb").write_bytes(data.tobytes())
+            with suppress(DataError):
+                source = open_source(str(lsun))
+                for index in range(len(source)):
+                    source.read(index)
+
+    def test_a_large_database_is_as_its_own_library_says(self, tmp_path):
+        rng = np.random.default_rng(0)
+        with lmdb.open(str(tmp_path), map_size=1 << 26) as database:
+            for _ in range(3):
+                with database.begin(write=True) as transaction:
+                    for _ in range(600):
+                        transaction.put(rng.bytes(20), rng.bytes(int(rng.choice([0, 3, 100, 3000, 9000]))))
+            with database.begin() as transaction:
+                expected = list(transaction.cursor())
+        source = open_source(str(tmp_path))
+        assert len(source) == 1800
+        assert [source.read(index) for index in range(1800)] == [value for _, value in expected]
 
 
 class TestOpenSource:
+    @pytest.mark.parametrize("name", ["set.zip", "set.tar", "set.tar.gz", "set.npy"])
+    def test_a_pipe_is_not_waited_for(self, tmp_path, name):
+        os.mkfifo(tmp_path / name)
+        with pytest.raises(DataError, match="neither a folder nor a file"):
+            open_source(str(tmp_path / name))
+
+    def test_a_pipe_beside_pictures_is_not_waited_for(self, folder):
+        os.mkfifo(folder / "metadata.jsonl")
+        with pytest.raises(DataError, match=r"metadata\.jsonl cannot be read: it is not a regular file"):
+            open_source(str(folder)).read_beside("metadata.jsonl")
+
     def test_what_is_not_there_is_named(self, tmp_path):
         with pytest.raises(DataError, match=r"there is no .*photos"):
             open_source(str(tmp_path / "photos"))

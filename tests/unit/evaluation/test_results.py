@@ -74,6 +74,7 @@ def test_samples_are_kept_under_the_name_of_their_setting(tmp_path):
 def test_results_from_before_remasking_could_be_swept_are_taken_over(results):
     path = results.folder / "results.json"
     content = json.loads(path.read_text())
+    del content["checksum"]
     for row in content["results"]:
         del row["remask"]
     path.write_text(json.dumps(content))
@@ -112,6 +113,25 @@ def test_a_damaged_file_and_a_place_that_is_no_folder_are_one_sentence_each(resu
         Results(results.folder, "a model", PROTOCOL, OPTIONS)
     with pytest.raises(DataError, match="cannot hold results: File exists"):
         Results(results.folder / "results.json", "a model", PROTOCOL, OPTIONS)
+
+
+@pytest.mark.parametrize("old", ["20.123", "0.61", '"kid"'])
+def test_a_number_that_was_changed_is_noticed(results, old):
+    path = results.folder / "results.json"
+    text = path.read_text()
+    path.write_text(text.replace(old, old.translate(str.maketrans("16k", "29r"))))
+    with pytest.raises(DataError, match=r"results\.json is damaged"):
+        Results(results.folder, "a model", PROTOCOL, OPTIONS)
+
+
+@pytest.mark.parametrize("rows", [[[]], [5], [None], [{"fid": "low"}], [{"fid": {}}], {}, 7])
+def test_older_results_of_another_shape_are_refused(results, rows):
+    path = results.folder / "results.json"
+    content = json.loads(path.read_text())
+    del content["checksum"]
+    path.write_text(json.dumps(content | {"results": rows or 7}))
+    with pytest.raises(DataError, match=r"results\.json is damaged"):
+        Results(results.folder, "a model", PROTOCOL, OPTIONS)
 
 
 def test_the_json_says_how_figures_came_about(results):

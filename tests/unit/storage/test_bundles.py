@@ -174,6 +174,30 @@ class TestAPathThatIsNoBundle:
 
 
 class TestADamagedBundle:
+    @pytest.mark.parametrize(
+        "about",
+        [
+            {"image_size": "64"},
+            {"data": 5},
+            {"curve": {"ratio": 1}},
+            {"prior_validation": {"bits": "low"}},
+            {"prior_training": []},
+            {"prior_step": 10**30},
+        ],
+    )
+    def test_that_says_things_of_another_kind_is_refused(self, folder, about):
+        edit(folder, lambda manifest: manifest["about"].update(about))
+        assert f"about.{next(iter(about))} is" in refusal(folder)
+
+    @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "NaN", "\0"])
+    def test_whose_description_is_no_json_is_refused(self, folder, text):
+        (folder / "unmask.json").write_text(text)
+        assert "unmask.json is damaged" in refusal(folder)
+
+    def test_whose_texts_could_steer_a_terminal_has_them_spelt_out(self, folder):
+        edit(folder, lambda manifest: manifest["about"].update(licence="\x1b]0;owned\x07"))
+        assert bundle.load(folder).about["licence"] == r"\x1b]0;owned\x07"
+
     def test_of_a_newer_format_says_how_to_upgrade(self, folder):
         edit(folder, lambda manifest: manifest.update(format=bundle.FORMAT + 1, parts=None))
         assert "pip install --upgrade unmask" in refusal(folder)
@@ -224,10 +248,10 @@ class TestADamagedBundle:
         assert "the same numbers would mean different patches" in refusal(folder)
 
     def test_that_may_not_be_read_is_refused(self, folder, monkeypatch):
-        def denied(_: Path) -> bytes:
+        def denied(*_: object) -> bytes:
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr(Path, "read_bytes", denied)
+        monkeypatch.setattr(bundle, "read_json", denied)
         assert "Permission denied" in refusal(folder)
 
 

@@ -107,6 +107,13 @@ class TestOpening:
 
 
 class TestAConfiguration:
+    def test_with_one_character_changed_is_refused(self, run):
+        run.update_config({"lr": 0.25})
+        path = run.folder / "config.json"
+        path.write_text(path.read_text().replace("0.25", "0.35"))
+        with pytest.raises(RunError, match="not as it was written"):
+            Run.open(run.folder)
+
     def test_may_be_put_in_the_place_of_the_first(self, run):
         run.update_config({"seed": 1})
         assert run.config == Run.open(run.folder).config == {"seed": 1}
@@ -143,10 +150,19 @@ class TestTheLog:
             log.write_bytes(whole[:length])
             assert [entry["step"] for entry in run.read_log()] == [1]
 
-    def test_names_a_damaged_line_that_is_not_the_last(self, run):
-        (run.folder / "log.jsonl").write_text('{"step": 1}\n{"step"\n{"step": 3}\n')
-        with pytest.raises(RunError, match="line 2 of"):
-            run.read_log()
+    @pytest.mark.parametrize(
+        "line", ['{"step"', "{}", "[]", '{"step": "two", "kind": "train"}', "[" * 100_000]
+    )
+    def test_names_a_damaged_line_and_goes_on_without_it(self, run, caplog, line):
+        for step in (1, 3):
+            run.log(step, {"loss": 0.5})
+        log = run.folder / "log.jsonl"
+        first, last = log.read_text().splitlines(keepends=True)
+        log.write_text(f"{first}{line}\n{last}")
+        assert [entry["step"] for entry in run.read_log()] == [1, 3]
+        assert "line 2 of" in caplog.text
+        run.truncate_log(2)
+        assert log.read_text() == first
 
     def test_of_a_run_that_goes_on_forgets_what_came_after_the_checkpoint(self, run):
         for step in (1, 2, 3):
