@@ -27,7 +27,7 @@ def open_emoji(page, view, name):
     content = io.BytesIO()
     square(decode(source.read(number)), 64).save(content, "PNG")
     picture = {"name": "emoji.png", "mimeType": "image/png", "buffer": content.getvalue()}
-    page.locator(f"#{view} input[type=file]").set_input_files(picture)
+    page.locator(f"#{view} .source input").set_input_files(picture)
     page.locator(".easel").locator("visible=true").wait_for()
 
 

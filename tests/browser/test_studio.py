@@ -196,8 +196,9 @@ class TestEdit:
         two = look(page, "#edit .mask")
         redraw(page, steps)
         page.get_by_label("Version 1").click()
-        expect(button(page, "Redraw selection")).to_be_disabled()  # nothing is selected any more
+        expect(page.get_by_label("Version 1")).to_have_attribute("aria-pressed", "true")
         after = look(page, "#edit .paper canvas")
+        assert np.array_equal(look(page, "#edit .mask"), two)  # what is selected stays so
         page.keyboard.press("Control+z")
         assert np.array_equal(look(page, "#edit .paper canvas"), before)
         assert np.array_equal(look(page, "#edit .mask"), two)
@@ -219,6 +220,8 @@ class TestEdit:
             paint(page, [(place, place), (place + 0.1, place)])
             redraw(page, steps)
             page.get_by_label("Version 1").click()
+            expect(page.get_by_label("Version 1")).to_have_attribute("aria-pressed", "true")
+            button(page, "Clear", exact=True).click()
             expect(button(page, "Redraw selection")).to_be_disabled()
             states.append(look(page, "#edit .paper canvas"))
         first, second = ((one != other).any(2) for one, other in pairwise(states))
@@ -281,7 +284,7 @@ class TestEdit:
         set_range(page, "Steps", 256)
         button(page, "Redraw selection").click()
         page.locator("#edit .versions img").first.wait_for()
-        page.locator("#edit input[type=file]").set_input_files(tmp_path / "teal.png")
+        page.locator("#edit .source input").set_input_files(tmp_path / "teal.png")
         expect(page.locator("#edit .versions")).to_be_hidden()
         expect(page.locator("#edit .status")).to_have_text("Paint over what should change.")
         while page.request.get(f"{address}healthz").json()["running"]:
@@ -292,7 +295,7 @@ class TestEdit:
         bad = tmp_path / "holiday.png"
         bad.write_text("I am not a picture")
         page = tab("edit")
-        page.locator("#edit input[type=file]").set_input_files(bad)
+        page.locator("#edit .source input").set_input_files(bad)
         expect(page.get_by_role("alert")).to_contain_text("holiday.png is not a picture")
 
     def test_a_mistake_that_the_server_finds_is_shown(self, tab):
@@ -310,7 +313,7 @@ class TestEdit:
         Image.new("RGB", (640, 320), (200, 30, 60)).save(tmp_path / "photo.png")
         page = tab("edit")
         if way == "open":
-            page.locator("#edit input[type=file]").set_input_files(tmp_path / "photo.png")
+            page.locator("#edit .source input").set_input_files(tmp_path / "photo.png")
         else:
             page.evaluate(GIVE, [way, list((tmp_path / "photo.png").read_bytes())])
         page.wait_for_selector("#edit .paper")
@@ -411,7 +414,7 @@ class TestInspect:
     def test_a_picture_is_taken_apart(self, tab, tmp_path):
         source = files("skimage") / "data" / "chelsea.png"
         page = tab("inspect")
-        page.locator("#inspect input[type=file]").set_input_files(str(source))
+        page.locator("#inspect .source input").set_input_files(str(source))
         expect(page.locator(".map")).to_have_count(4)
         expect(page.locator(".figures")).to_contain_text("bits per code")
         page.locator(".map canvas").first.hover()
@@ -430,7 +433,7 @@ class TestInspect:
         page = tab("inspect")
         for colour in ("red", "blue"):
             Image.new("RGB", (64, 64), colour).save(tmp_path / f"{colour}.png")
-            page.locator("#inspect input[type=file]").set_input_files(tmp_path / f"{colour}.png")
+            page.locator("#inspect .source input").set_input_files(tmp_path / f"{colour}.png")
             if colour == "red":
                 button(page, "Stop").wait_for()
         expect(page.locator(".map")).to_have_count(4)
@@ -496,6 +499,7 @@ class TestEveryone:
         page = tab(viewport={"width": 320, "height": 800})
         for view in ("create", "edit", "extend", "inspect"):
             page.locator(f'nav a[href="#/{view}"]').click()
+            expect(page.locator(f"#{view}")).to_be_visible()
             if view in ("edit", "extend"):
                 take_sample(page)
             for width in (320, 390, 768, 1024, 1920):

@@ -6,6 +6,8 @@ MAX_COUNT = 16
 """Pictures of one request."""
 MAX_STEPS = 1024
 MAX_EDGE_PX = 4096
+MAX_SEAM_PX = 64
+"""Pixels over which an edit may fade into its picture."""
 MAX_DRAWS = 64
 """Masks by which one picture is scored."""
 MAX_UPLOAD_PIXELS = 2**22

@@ -38,7 +38,7 @@ def all_of(request: Request, model: Pipeline) -> dict[str, JsonValue]:
 
 
 def _said(request: Request, model: Pipeline) -> dict[str, JsonValue]:
-    """What is to be mentioned by name: all but defaults, and settings that are not the model's own anyway."""
+    """What is to be mentioned by name: all but defaults, and what is not the model's own anyway."""
     elsewhere = {"image", "mask", "box", "width", "height", *SETTINGS} | (
         {"count"} if isinstance(request, Sample) else set()
     )
@@ -47,6 +47,8 @@ def _said(request: Request, model: Pipeline) -> dict[str, JsonValue]:
         own = model.settings(request.use, request.settings).of(request.use)
         drawn = settings_of(request, model).of(request.use)
         said |= {name: value for name, value in drawn.items() if value != own[name]}
+    if said.get("seam") == model.codec.config.factor // 2:
+        del said["seam"]
     return said
 
 

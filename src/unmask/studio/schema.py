@@ -8,7 +8,14 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from unmask.diffusion.settings import RECOMMENDED, SETTINGS, Setting, Use
 from unmask.studio.jobs import State
-from unmask.studio.limits import MAX_COUNT, MAX_DRAWS, MAX_EDGE_PX, MAX_STEPS, MAX_UPLOAD_BYTES
+from unmask.studio.limits import (
+    MAX_COUNT,
+    MAX_DRAWS,
+    MAX_EDGE_PX,
+    MAX_SEAM_PX,
+    MAX_STEPS,
+    MAX_UPLOAD_BYTES,
+)
 
 Picture = Annotated[
     str,
@@ -94,6 +101,9 @@ class Edit(Drawing):
     image: Picture
     count: Count = 4
     rank: bool = Field(default=False, description="The version that the model finds likeliest first.")
+    seam: Annotated[int, Field(ge=0, le=MAX_SEAM_PX)] | None = Field(
+        default=None, description="Pixels over which new fades into old; unless given, half a code."
+    )
 
 
 class Inpaint(Edit):

@@ -85,14 +85,14 @@ def _canvas(request: Canvas, model: Pipeline) -> Task:
 def _inpainting(request: Inpaint, model: Pipeline) -> Task:
     picture, mask = receive(request.image, background=model.images.background), _selected(request)
     _grid(picture.size, model, request.count)
-    return _editing(request, model, model.editor.selected(picture, mask))
+    return _editing(request, model, model.editor.selected(picture, mask, request.seam))
 
 
 def _extending(request: Extend, model: Pipeline) -> Task:
     picture = receive(request.image, background=model.images.background)
     left, top, right, bottom = margins = request.left, request.top, request.right, request.bottom
     _grid((left + picture.width + right, top + picture.height + bottom), model, request.count)
-    return _editing(request, model, model.editor.beyond(picture, margins))
+    return _editing(request, model, model.editor.beyond(picture, margins, request.seam))
 
 
 def _editing(request: EditRequest, model: Pipeline, edit: Edit) -> Task:

@@ -4,14 +4,15 @@ import { button, el, invitation, select } from "./dom.js";
 import { Easel } from "./easel.js";
 import { segments } from "./fields.js";
 import { Form } from "./form.js";
-import { address, blank, fetchPicture, sources } from "./pictures.js";
+import { MaskBar, maskAddress } from "./masks.js";
+import { address, fetchPicture, sources } from "./pictures.js";
 import { Runner } from "./runner.js";
-import { MASK, Selection } from "./selection.js";
+import { Selection } from "./selection.js";
 import { recall, remember } from "./store.js";
 import { Versions } from "./versions.js";
 
 const UNDOS = 60;
-const KEYS = { b: "brush", e: "eraser", r: "box" };
+const KEYS = { b: "brush", e: "eraser", r: "box", l: "lasso", h: "hand" };
 
 export class Edit {
   constructor(model) {
@@ -25,6 +26,7 @@ export class Edit {
     this.form = new Form(select(".fields", this.root), model);
     this.form.range("count", "Versions", { min: 1, max: 8, value: 4 });
     this.form.settings("edit");
+    this.form.seam(model);
     this.form.seed();
     this.runner = new Runner(select(".run", this.root), {
       key: "edit.job",
@@ -40,7 +42,12 @@ export class Edit {
       onAgain: () => this.again(),
       files: () => this.files(),
     });
-    this.easel = new Easel(model.factor, { onStroke: () => this.keep(), onChange: () => this.changed() });
+    this.easel = new Easel(model.factor, {
+      onStroke: () => this.keep(),
+      onChange: () => this.changed(),
+      onDrop: () => this.restoreState(this.past.pop()),
+    });
+    this.masks = new MaskBar(this.easel, model);
     this.makeTools();
     this.showEmpty();
     document.addEventListener("keydown", (event) => this.key(event));
@@ -77,12 +84,6 @@ export class Edit {
       bare: true,
       onclick: () => this.step(this.future, this.past),
     });
-    this.clear = button("Clear selection", {
-      kind: "quiet",
-      symbol: "clear",
-      bare: true,
-      onclick: () => (this.keep(), this.restoreState({ picture: this.picture })),
-    });
     this.toolbar = el(
       "div",
       { className: "tools", role: "toolbar", "aria-label": "Tools" },
@@ -91,7 +92,6 @@ export class Edit {
       el("span", { className: "gap" }),
       this.undo,
       this.redo,
-      this.clear,
     );
     this.size = size;
   }
@@ -115,12 +115,10 @@ export class Edit {
     this.restoreState({ picture: canvas });
   }
 
-  /** A version that was chosen takes the picture's place. */
+  /** A version that was chosen takes the picture's place; what is selected stays so. */
   adopt(canvas) {
-    if (!this.runner.running) {
-      this.keep();
-      this.restoreState({ picture: canvas });
-    }
+    this.keep();
+    this.restoreState({ ...this.state(), picture: canvas });
   }
 
   state() {
@@ -133,14 +131,15 @@ export class Edit {
   }
 
   step(from, to) {
-    if (!from.length || this.runner.running) return;
+    if (!from.length) return;
     to.push(this.state());
     this.restoreState(from.pop());
   }
 
   restoreState({ picture, selection }) {
     this.picture = picture;
-    this.work.replaceChildren(this.toolbar, el("div", { className: "easel" }, this.easel.root));
+    if (!this.easel.root.isConnected)
+      this.work.replaceChildren(this.toolbar, this.easel.root, this.masks.root);
     this.easel.show(picture, selection);
     this.changed();
   }
@@ -149,14 +148,14 @@ export class Edit {
     this.undo.disabled = !this.past.length;
     this.redo.disabled = !this.future.length;
     this.runner.go.disabled = this.easel.selection.empty;
-    this.clear.disabled = this.easel.selection.empty;
+    this.masks.settle();
     if (!this.runner.running)
       this.runner.say(this.easel.selection.empty ? "Paint over what should change." : "");
     remember("edit.state", { picture: address(this.picture), mask: this.mask() });
   }
 
   mask() {
-    return address(this.easel.selection.draw(blank(this.picture.width, this.picture.height), MASK));
+    return maskAddress(this.easel.selection);
   }
 
   run() {
@@ -188,9 +187,7 @@ export class Edit {
     const state = recall("edit.state");
     if (!state) return;
     const [picture, mask] = await Promise.all([fetchPicture(state.picture), fetchPicture(state.mask)]);
-    const { data } = mask.getContext("2d").getImageData(0, 0, mask.width, mask.height);
-    const pixels = Uint8Array.from({ length: mask.width * mask.height }, (_, i) => Number(data[i * 4] > 127));
-    this.restoreState({ picture, selection: new Selection(mask.width, mask.height, pixels) });
+    this.restoreState({ picture, selection: Selection.of(mask) });
     this.request = recall("edit.request");
     if (this.request) this.runner.resume();
   }
@@ -199,7 +196,6 @@ export class Edit {
     if (this.root.hidden || !this.picture || document.querySelector("dialog[open]")) return;
     if (event.target.matches("input:not([type=range]), select, textarea")) return;
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z") {
-      event.preventDefault();
       if (event.shiftKey) this.step(this.future, this.past);
       else this.step(this.past, this.future);
     } else if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -207,6 +203,7 @@ export class Edit {
     else if ("[]".includes(event.key)) {
       this.size.value = Number(this.size.value) + (event.key === "[" ? -2 : 2);
       this.easel.size = Number(this.size.value);
-    }
+    } else if (!this.masks.key(event.key.toLowerCase()) && !this.easel.zoom.key(event.key)) return;
+    event.preventDefault();
   }
 }

@@ -63,6 +63,7 @@ export class Extend {
     });
     form.range("count", "Versions", { min: 1, max: 8, value: 2 });
     form.settings("edit");
+    form.seam(model);
     form.seed();
     for (const side of SIDES) form.enable(side, false);
   }
@@ -132,7 +133,7 @@ export class Extend {
   open(picture, margins) {
     this.picture = picture;
     for (const side of SIDES) this.form.enable(side, true);
-    this.form.enable("count", picture !== null);
+    for (const name of ["count", "seam"]) this.form.enable(name, picture !== null);
     this.form.turn(picture ? "edit" : "canvas");
     this.work.replaceChildren(this.toolbar, el("div", { className: "easel" }, this.frame.root, this.readout));
     const size = this.model.image_size;

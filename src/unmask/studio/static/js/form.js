@@ -30,6 +30,16 @@ export class Form extends Fields {
     this.turn(use);
   }
 
+  /** How far what an edit draws fades into the picture; unless it is moved, over half a code. */
+  seam({ factor, limits }) {
+    this.range("seam", "Seam", {
+      min: 0,
+      max: Math.min(4 * factor, limits.seam_px),
+      value: Math.floor(factor / 2),
+      hint: "Pixels over which new fades into old. 0 is a hard edge.",
+    });
+  }
+
   setting({ name, label, help: hint, choices, maximum, usual, ...rest }, place) {
     const { minimum: min, step, default: value, optional, pair } = rest;
     if (choices) {

@@ -31,8 +31,24 @@ export async function save(address, name) {
   setTimeout(() => URL.revokeObjectURL(href), 40000); // some browsers take their time
 }
 
+/** A hidden field for files, and `open()`, which lets a person choose. `receive(files)` gets them. */
+export function chooser(label, receive, properties = {}) {
+  const input = el("input", {
+    type: "file",
+    accept: "image/*",
+    hidden: true,
+    "aria-label": label,
+    ...properties,
+  });
+  input.addEventListener("change", () => {
+    if (input.files.length) receive([...input.files]);
+    input.value = "";
+  });
+  return { input, open: () => input.click() };
+}
+
 /** A file as the model can use it: its shorter side at the size of the training, no longer than limits allow. */
-export async function openFile(file, model) {
+export async function openFile(file, model, background = "white") {
   let image;
   try {
     image = await createImageBitmap(file);
@@ -43,11 +59,11 @@ export async function openFile(file, model) {
   const longest = Math.floor(model.limits.codes / 4 / Math.min(...model.grid)) * model.factor; // four versions fit
   const width = Math.min(Math.round(image.width * scale), longest);
   const height = Math.min(Math.round(image.height * scale), longest);
-  return shrink(image, scale, width, height);
+  return shrink(image, scale, width, height, background);
 }
 
 /** The middle of a picture, scaled, in halves as long as they last: a browser's own scaling skips pixels. */
-function shrink(image, scale, width, height) {
+function shrink(image, scale, width, height, background) {
   let source = image,
     factor = scale;
   while (factor < 0.5) {
@@ -58,7 +74,7 @@ function shrink(image, scale, width, height) {
   }
   const canvas = blank(width, height);
   const context = canvas.getContext("2d");
-  context.fillStyle = "white";
+  context.fillStyle = background;
   context.fillRect(0, 0, width, height);
   context.imageSmoothingQuality = "high";
   const [w, h] = [Math.max(image.width * scale, width), Math.max(image.height * scale, height)];
@@ -72,8 +88,8 @@ export const encode = (canvas) => address(canvas).split(",")[1];
 /** The ways to get a picture: a file, a drop, a paste, a sample. `take(canvas)` gets what was asked for last. */
 export function sources(view, model, take) {
   const place = view.querySelector(".source");
-  const input = el("input", { type: "file", accept: "image/*", hidden: true, "aria-label": "Picture file" });
-  const open = button("Open picture", { symbol: "open", onclick: () => input.click() });
+  const file = chooser("Picture file", ([chosen]) => receive(chosen));
+  const open = button("Open picture", { symbol: "open", onclick: file.open });
   const draw = button("Take a sample", { symbol: "dice" });
   let asked = 0;
   const bring = (picture) =>
@@ -83,10 +99,6 @@ export function sources(view, model, take) {
       if (number === asked) take(canvas);
     });
   const receive = (file) => bring(openFile(file, model));
-  input.addEventListener("change", () => {
-    if (input.files[0]) receive(input.files[0]);
-    input.value = "";
-  });
   draw.addEventListener("click", async () => {
     draw.disabled = true;
     await bring(sample());
@@ -94,7 +106,7 @@ export function sources(view, model, take) {
   });
   place.append(
     el("div", { className: "pair" }, open, draw),
-    input,
+    file.input,
     el("p", { className: "hint" }, "Or drop a picture here, or paste one."),
   );
   listenForDrops(view, receive);

@@ -2,13 +2,28 @@
 
 const colour = (...levels) => new Uint32Array(Uint8Array.from(levels).buffer)[0];
 
-/** The colours of what is not selected and of what is: for people, and for the model. */
-export const TINT = [colour(0, 0, 0, 0), colour(86, 70, 214, 255)];
+/** The colours of what is not selected and of what is: for people, given as #rrggbb, and for the model. */
+export const tint = (hex) => [
+  colour(0, 0, 0, 0),
+  colour(...[1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)), 255),
+];
 export const MASK = [colour(0, 0, 0, 255), colour(255, 255, 255, 255)];
 
 export class Selection {
   constructor(width, height, pixels = new Uint8Array(width * height)) {
     Object.assign(this, { width, height, pixels });
+  }
+
+  /** What is nearer to white than to black on a canvas. */
+  static of(canvas) {
+    const { width, height } = canvas;
+    const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+    const level = (i) => 0.299 * data[i] + 0.587 * data[i + 1] + 0.114 * data[i + 2];
+    return new Selection(
+      width,
+      height,
+      Uint8Array.from({ length: width * height }, (_, i) => Number(level(4 * i) > 127)),
+    );
   }
 
   copy() {
@@ -45,6 +60,11 @@ export class Selection {
     this.each(this.part(left, top, right, bottom), (i) => (this.pixels[i] = value));
   }
 
+  /** Select, or not, all pixels that are set in an array. */
+  put(pixels, value) {
+    pixels.forEach((set, i) => set && (this.pixels[i] = value));
+  }
+
   /** The whole pixels between edges, as far as there are any. */
   part(left, top, right, bottom) {
     const [x, y] = [Math.max(Math.floor(left), 0), Math.max(Math.floor(top), 0)];
@@ -60,7 +80,7 @@ export class Selection {
   }
 
   /** Draw it, or a part of it, on a canvas of its size. */
-  draw(canvas, colours = TINT, part = this.part(0, 0, this.width, this.height)) {
+  draw(canvas, colours, part = this.part(0, 0, this.width, this.height)) {
     if (!part.width || !part.height) return canvas;
     const image = new ImageData(part.width, part.height);
     const words = new Uint32Array(image.data.buffer);

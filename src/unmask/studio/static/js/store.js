@@ -17,3 +17,7 @@ export const remember = (key, value) => {
 };
 
 export const rememberTheme = (theme) => allowed(() => localStorage.setItem("theme", theme));
+
+/** What a person likes to have, in all tabs and from now on. */
+export const prefer = (key, value) => allowed(() => localStorage.setItem(key, JSON.stringify(value)));
+export const preferred = (key) => allowed(() => JSON.parse(localStorage.getItem(key)));
