@@ -41,6 +41,10 @@ class CodecTraining:
     def __post_init__(self) -> None:
         grid, quantizer = self.codec.grid(self.images.size), self.codec.quantizer
         self.loss.check_size(self.images.size)
+        if self.optim.kind == "muon":
+            raise ConfigError(
+                "Muon moves matrices, and a codec has convolutions: optim.kind muon is for priors"
+            )
         latents = quantizer.kmeans_batches * self.optim.batch * grid**2
         if quantizer.kind == "nearest" and 0 < latents < quantizer.codebook_size:
             raise ConfigError(

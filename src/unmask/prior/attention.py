@@ -1,5 +1,7 @@
 """Multi-head attention that can be asked for some positions only."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 from einops import rearrange
@@ -37,7 +39,12 @@ class Attention(nn.Module):
         visible: bool, which keys a query may see, broadcast to (B, M, Q, N); None sees all, or with
         ``causal`` all up to its own place.
         """
-        y = F.scaled_dot_product_attention(q, k, v, attn_mask=visible, is_causal=causal)
+        if visible is None and not causal and q.requires_grad and q.device.type == "cpu":
+            # Twice as fast as the fused form, both ways; the N×N weights that it keeps are small here.
+            weights = (q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])).softmax(-1)
+            y = weights.to(v.dtype) @ v
+        else:
+            y = F.scaled_dot_product_attention(q, k, v, attn_mask=visible, is_causal=causal)
         z: Tensor = self.out(rearrange(y, "B M Q d -> B Q (M d)"))
         return z
 

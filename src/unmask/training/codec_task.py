@@ -82,10 +82,10 @@ class CodecTask:
         self._ema = Ema(self._codec, optim.ema_decay)
         self._counts = torch.zeros(self._codec.codebook_size, dtype=torch.int64, device=engine.device)
 
-    def start_from(self, tensors: Mapping[str, Tensor]) -> None:
+    def start_from(self, part: Part) -> None:
         """Begin with the weights of a codec instead of random ones."""
-        self._codec.load_state_dict(tensors)
-        self._ema.module.load_state_dict(tensors)
+        self._codec.load_state_dict(part.tensors)
+        self._ema.module.load_state_dict(part.tensors)
 
     def begin(self) -> None:
         """Let the quantiser start from latents of the first batches, unless it keeps its codebook."""

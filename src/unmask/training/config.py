@@ -12,12 +12,16 @@ from unmask.errors import ConfigError, require_at_least
 
 @dataclass(frozen=True, kw_only=True)
 class OptimConfig:
-    """How weights move: Adam, a running average of the weights, batches."""
+    """How weights move: the optimiser, a running average of the weights, batches."""
 
+    kind: Literal["adam", "muon"] = "adam"
+    """adam: the paper's. muon: orthogonalised momentum for a prior's hidden matrices, Adam for the rest."""
     lr: float = 1.8e-5
     """Learning rate. The paper's: for codecs 4.5e-6 times the batch, for priors 1e-4 or 2e-4."""
     beta1: float = 0.9
     beta2: float = 0.999
+    weight_decay: float = 0.0
+    """Muon's: the share of a hidden matrix that a step at learning rate 1 would take away."""
     batch: int = 4
     """Pictures a step and process; with accumulation, pictures a pass."""
     accumulate: int = 1
@@ -35,7 +39,7 @@ class OptimConfig:
 
     def __post_init__(self) -> None:
         require_at_least(1, "optim", self, "batch", "accumulate", "ema_every")
-        require_at_least(0, "optim", self, "warmup", "cooldown", "clip")
+        require_at_least(0, "optim", self, "warmup", "cooldown", "clip", "weight_decay")
         if not 0 < self.lr < math.inf:
             raise ConfigError(f"optim.lr={self.lr} is not a positive number")
         for name, share in (("beta1", self.beta1), ("beta2", self.beta2), ("ema-decay", self.ema_decay)):

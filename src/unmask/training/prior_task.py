@@ -25,6 +25,7 @@ from unmask.diffusion.guidance import Given
 from unmask.diffusion.likelihood import Noise, Prior, Score, bits_per_code, cost_curve, join, likelihood_of
 from unmask.diffusion.schedule import even_plan
 from unmask.diffusion.settings import Settings
+from unmask.models import vocabulary_from
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import NO_TEXT, Text, Transformer
 from unmask.rng import generator
@@ -32,8 +33,9 @@ from unmask.storage.bundles import Bundle, Part
 from unmask.training.config import DiffusionConfig, LoopConfig, OptimConfig
 from unmask.training.ema import Ema
 from unmask.training.engine import Engine
-from unmask.training.optim import adam, descend, learning_rate
+from unmask.training.optim import descend, learning_rate, optimizer_of
 from unmask.training.scalars import averaged
+from unmask.training.transfer import with_other_words
 
 NUM_SAMPLES = 16  # drawn at every validation
 SAMPLE_STEPS = 32
@@ -66,13 +68,17 @@ class PriorTask:
         self._prior = Transformer(prior, stamp.codebook_size, stamp.grid, generator(loop.seed, "prior"), text)
         self._words = self._encode(self._validation.captions)
         self.objective = "bits_given_caption" if self._vocabulary else "bits"
-        self._model, self._optimizer = engine.setup(self._prior, adam(self._prior.parameters(), optim))
+        self._model, self._optimizer = engine.setup(
+            self._prior, optimizer_of(self._prior, self._prior.blocks, optim)
+        )
         self._ema = Ema(self._prior, optim.ema_decay)
         self._likelihood = likelihood_of(self._ema.module)
         self._curve: dict[str, list[float]] = {}
 
-    def start_from(self, tensors: Mapping[str, Tensor]) -> None:
-        """Begin with the weights of a prior instead of random ones."""
+    def start_from(self, part: Part) -> None:
+        """Begin with the weights of a prior instead of random ones; words that it does not know are new."""
+        known, fresh = vocabulary_from(part), self._prior.state_dict()
+        tensors = with_other_words(part.tensors, fresh, self._prior.codebook_size, known, self._vocabulary)
         self._prior.load_state_dict(tensors)
         self._ema.module.load_state_dict(tensors)
 

@@ -10,11 +10,10 @@ from torch import nn
 from unmask.codec.perceptual import Perceptual
 from unmask.config import CodecTraining, PriorTraining, to_json
 from unmask.data.sources import open_source
-from unmask.data.vocabulary import Vocabulary
 from unmask.devices import tuned_allocator
 from unmask.errors import BundleError, ConfigError
 from unmask.evaluation.inception import Inception
-from unmask.models import codec_from, open_model, vocabulary_from
+from unmask.models import codec_from, open_model
 from unmask.presets import codec_preset, prior_preset
 from unmask.storage.bundles import Bundle, Part
 from unmask.third_party.weights import require
@@ -23,7 +22,7 @@ from unmask.training.console import say
 from unmask.training.engine import Engine
 from unmask.training.inputs import find_codes, lasting, lasting_data, prepare_pixels
 from unmask.training.loop import Task, train
-from unmask.training.prior_task import PriorTask, vocabulary_of
+from unmask.training.prior_task import PriorTask
 from unmask.training.resolve import begun, starting_settings
 from unmask.training.resume import check_codec, is_restart, open_run
 from unmask.training.runs import Run
@@ -136,7 +135,7 @@ def train_prior(
         | ({"prior_started_from": init} if init else {}),
     )
     if init and _is_fresh(out, resume):
-        _start(task, _prior_over(model.codec, init, vocabulary_of(codes)), init)
+        _start(task, _prior_over(model.codec, init), init)
     inputs = {
         "codec": lasting(codec),
         "codec_fingerprint": model.codec.fingerprint,
@@ -180,8 +179,8 @@ def _decoder_start(init: str | None) -> Bundle:
     return open_model(init)
 
 
-def _prior_over(codec: Part, init: str, vocabulary: Vocabulary | None) -> Part:
-    """The prior of the model ``init``, if it speaks of this codec's codes, and of them in these words."""
+def _prior_over(codec: Part, init: str) -> Part:
+    """The prior of the model ``init``, if it speaks of this codec's codes."""
     model = open_model(init)
     if model.prior is None:
         raise BundleError(f"{init} is a codec alone: it has no prior to start from")
@@ -191,11 +190,6 @@ def _prior_over(codec: Part, init: str, vocabulary: Vocabulary | None) -> Part:
             f"the prior of {init} was trained on codes of codec {found}, not {wanted}; "
             "the same numbers would mean different patches",
             hint=f"take its codec too:  unmask train prior {init} DATA --init {init}",
-        )
-    if vocabulary_from(model.prior) != vocabulary:
-        raise BundleError(
-            f"the prior of {init} knows other words than the captions here, or none",
-            hint="start without:  --images.captions none, or leave out --init",
         )
     return model.prior
 
@@ -207,7 +201,7 @@ def _is_fresh(out: Path, resume: bool) -> bool:
 
 def _start(task: CodecTask | PriorTask, part: Part, init: str) -> None:
     try:
-        task.start_from(part.tensors)
+        task.start_from(part)
     except RuntimeError as error:
         message = f"the weights of {init} do not fit the settings: {error}"
         raise BundleError(message, hint="leave the settings of the network to the model") from None
