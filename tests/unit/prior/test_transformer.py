@@ -166,3 +166,10 @@ def test_a_prior_without_words_has_no_parameter_of_theirs(kind):
     assert names["tokens.weight"] == (K + (kind == "absorbing"), 32)
     assert names["head.weight"] == (K, 32)
     assert names["positions"] == (16, 32)
+
+
+def test_training_computes_the_same_logits_as_inference(codes):
+    prior, where = small_prior("absorbing"), torch.ones(codes.shape, dtype=torch.bool)
+    trained = prior(codes, where)
+    with torch.no_grad():
+        torch.testing.assert_close(prior(codes, where), trained.detach(), atol=1e-5, rtol=1e-5)
