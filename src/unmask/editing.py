@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from time import perf_counter
 
 import numpy as np
 import torch
@@ -14,13 +15,15 @@ from unmask.data.pictures import Picture, open_picture
 from unmask.data.provenance import Provenance, inscribed
 from unmask.data.transforms import MAX_PIXELS, TOO_LARGE, to_pictures, to_tensor
 from unmask.diffusion.canvas import Canvas
-from unmask.diffusion.fill import Denoiser, OnStep
+from unmask.diffusion.care import Work, plan_work
+from unmask.diffusion.fill import Denoiser, OnStep, watched
 from unmask.diffusion.guidance import Guided, without_context
 from unmask.diffusion.inpaint import refill
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.schedule import Curve
 from unmask.diffusion.settings import Settings
 from unmask.errors import ConfigError
+from unmask.progress import in_words, say
 
 BATCH = 16  # versions in memory at once
 
@@ -48,24 +51,34 @@ class Editor:
 
     @torch.no_grad()
     def canvas(
-        self, size: tuple[int, int], settings: Settings, *, seed: int, on_step: OnStep | None = None
+        self,
+        size: tuple[int, int],
+        settings: Settings,
+        *,
+        seed: int,
+        progress: bool = False,
+        on_step: OnStep | None = None,
     ) -> Image.Image:
         """A picture of ``size`` (width, height) in pixels, drawn from nothing."""
         grid = self.grid(size)
-        codes = sample_codes(
-            Canvas(self.denoise, self.window, grid, settings, seed=seed),
-            range(1),
-            grid,
-            settings,
-            seed=seed,
-            device=self.device,
-            curve=self.curve,
-            on_step=on_step,
-        )
+        work = plan_work(settings, torch.ones(grid, dtype=torch.bool), self.window)
+        denoise = Canvas(self.denoise, self.window, grid, work.settings, seed=seed)
+        if progress:
+            self.announce(work, 1)
+        with watched(progress, denoise.mask_id, on_step) as on_step:
+            codes = sample_codes(
+                denoise,
+                range(1),
+                grid,
+                work.settings,
+                seed=seed,
+                device=self.device,
+                curve=self.curve,
+                on_step=on_step,
+            )
         picture = to_pictures(self.decode(codes.view(1, *grid)))[0].crop((0, 0, *size))
-        return inscribed(
-            picture, replace(self.origin, task="canvas", size=size, settings=settings, seed=seed)
-        )
+        origin = replace(self.origin, task="canvas", size=size, settings=work.settings, seed=seed)
+        return inscribed(picture, origin)
 
     def selected(self, image: Picture, mask: Picture | Box, seam: int | None = None) -> "Edit":
         """The edit that draws again what a mask or a box selects of a picture."""
@@ -100,6 +113,23 @@ class Editor:
             raise ConfigError(f"{width}×{height} pixels are {TOO_LARGE}")
         return rows, columns
 
+    def announce(self, work: Work, count: int) -> None:
+        """Say how much work so many versions are."""
+        seconds = work.passes * work.windows * count * self._seconds()
+        each = f" for each of {count} versions" if count > 1 else ""
+        less = "" if work.settings.care == "fast" or work.windows == 1 else "; with care fast it takes less"
+        say(f"drawing: at most {work}{each}, about {in_words(seconds)}{less}")
+
+    def _seconds(self) -> float:
+        """What a window takes, measured: a fifth of its codes are to be drawn."""
+        num_codes = self.window[0] * self.window[1]
+        wanted = (torch.arange(num_codes) % 5 == 0)[None].to(self.device)
+        codes = torch.zeros_like(wanted, dtype=torch.int64).masked_fill(wanted, self.denoise.mask_id)
+        self.denoise(codes, wanted)  # the first call of all takes longer
+        start = perf_counter()
+        self.denoise(codes, wanted).cpu()
+        return perf_counter() - start
+
     def _edit(
         self, picture: Image.Image, mask: Picture | Box, seam: int | None, asked: Sides, origin: Provenance
     ) -> "Edit":
@@ -128,27 +158,33 @@ class Edit:
         *,
         seed: int,
         rank: bool = False,
+        progress: bool = False,
         on_step: OnStep | None = None,
     ) -> list[Image.Image]:
         """Versions of the picture; with ``rank`` the one whose new codes are likeliest first."""
         if count < 1:
             raise ConfigError(f"{count} pictures cannot be drawn; 1 is the least", hint="--count 4")
         editor, grid, codes = self.editor, self.patch.grid, self._known_codes()
+        work = plan_work(settings, torch.from_numpy(self.patch.masked), editor.window)
+        settings = work.settings
         denoise: Denoiser = Canvas(editor.denoise, editor.window, grid, settings, seed=seed)
         if editor.by_context and settings.guidance != 1:
             blank = without_context(codes != denoise.mask_id, denoise.mask_id)
             denoise = Guided(denoise, settings.guidance, blank=blank)
-        drawn = refill(
-            denoise,
-            codes,
-            grid,
-            count,
-            settings,
-            seed=seed,
-            curve=editor.curve,
-            batch=BATCH,
-            on_step=on_step,
-        )
+        if progress:
+            editor.announce(work, count)
+        with watched(progress, denoise.mask_id, on_step) as on_step:
+            drawn = refill(
+                denoise,
+                codes,
+                grid,
+                count,
+                settings,
+                seed=seed,
+                curve=editor.curve,
+                batch=BATCH,
+                on_step=on_step,
+            )
         best_first = drawn.log_p.argsort(descending=True, stable=True).tolist()
         origin = replace(self.origin, settings=settings, seed=seed)
         return [

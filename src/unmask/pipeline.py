@@ -46,7 +46,7 @@ from unmask.data.transforms import Pixels8, square, to_pictures, to_tensor
 from unmask.devices import require_device
 from unmask.diffusion.autoregressive import Continuer, autoregress
 from unmask.diffusion.classify import image_nats, label_nats
-from unmask.diffusion.fill import Denoiser, OnStep
+from unmask.diffusion.fill import Denoiser, OnStep, watched
 from unmask.diffusion.first_pass import RememberedStart
 from unmask.diffusion.guidance import Given, Guided, GuidedContinuer, with_words
 from unmask.diffusion.inpaint import refill
@@ -93,8 +93,8 @@ class Pipeline:
     """A codec and, where it has one, a prior, at work on a device.
 
     What draws takes ``settings``: a name of the model's own or ``paper``, a ``Settings``, or None for those
-    that the model recommends. Settings given one by one go over them (docs/sampling.md). ``on_step`` sees the
-    codes after every pass.
+    that the model recommends. Settings given one by one go over them (docs/sampling.md). ``progress`` shows a
+    bar on stderr, and ``on_step`` sees the codes after every pass.
     """
 
     def __init__(
@@ -132,6 +132,7 @@ class Pipeline:
         seed: int = 0,
         first: int = 0,
         batch: int = BATCH,
+        progress: bool = False,
         on_step: OnStep | None = None,
         **changes: Any,
     ) -> list[Image.Image]:
@@ -146,30 +147,31 @@ class Pipeline:
             raise ConfigError(f"{count} pictures, {batch} at a time, cannot be drawn; 1 of each is the least")
         chosen, images = self.settings("sample", settings, **changes), range(first, first + count)
         words = self.words.of(prompt, images, seed)
-        if self.prior.causal:
-            codes = autoregress(
-                self._continuer(chosen, negative, guide),
-                images,
-                chosen,
-                seed=seed,
-                device=self.device,
-                words=words,
-                batch=batch,
-                on_step=on_step,
-            )
-        else:
-            codes = sample_codes(
-                self._guided(chosen, negative, guide),
-                images,
-                self.prior.grid,
-                chosen,
-                seed=seed,
-                device=self.device,
-                words=words,
-                curve=self.curve,
-                batch=batch,
-                on_step=on_step,
-            )
+        with watched(progress, self.prior.mask_id, on_step) as on_step:
+            if self.prior.causal:
+                codes = autoregress(
+                    self._continuer(chosen, negative, guide),
+                    images,
+                    chosen,
+                    seed=seed,
+                    device=self.device,
+                    words=words,
+                    batch=batch,
+                    on_step=on_step,
+                )
+            else:
+                codes = sample_codes(
+                    self._guided(chosen, negative, guide),
+                    images,
+                    self.prior.grid,
+                    chosen,
+                    seed=seed,
+                    device=self.device,
+                    words=words,
+                    curve=self.curve,
+                    batch=batch,
+                    on_step=on_step,
+                )
         grids = rearrange(codes, "B (h w) -> B h w", h=self.prior.grid[0])
         origin = replace(self._told("", negative, guide), settings=chosen, seed=seed)
         # One by one: the last bit of a convolution, and so a pixel's last level, can depend on the company.
@@ -190,6 +192,7 @@ class Pipeline:
         guide: "Pipeline | None" = None,
         settings: Settings | str | None = None,
         seed: int = 0,
+        progress: bool = False,
         on_step: OnStep | None = None,
         **changes: Any,
     ) -> Image.Image:
@@ -198,7 +201,9 @@ class Pipeline:
         What a code could be is the mean over all windows of the trained size that contain it.
         """
         chosen = self.settings("canvas", settings, **changes)
-        return self._editor(chosen, prompt, negative, guide).canvas(size, chosen, seed=seed, on_step=on_step)
+        return self._editor(chosen, prompt, negative, guide).canvas(
+            size, chosen, seed=seed, progress=progress, on_step=on_step
+        )
 
     def inpaint(
         self,
@@ -213,6 +218,7 @@ class Pipeline:
         seam: int | None = None,
         settings: Settings | str | None = None,
         seed: int = 0,
+        progress: bool = False,
         on_step: OnStep | None = None,
         **changes: Any,
     ) -> list[Image.Image]:
@@ -226,7 +232,7 @@ class Pipeline:
         """
         chosen = self.settings("edit", settings, **changes)
         edit = self._editor(chosen, prompt, negative, guide).selected(image, mask, seam)
-        return edit.draw(count, chosen, seed=seed, rank=rank, on_step=on_step)
+        return edit.draw(count, chosen, seed=seed, rank=rank, progress=progress, on_step=on_step)
 
     def extend(
         self,
@@ -244,6 +250,7 @@ class Pipeline:
         seam: int | None = None,
         settings: Settings | str | None = None,
         seed: int = 0,
+        progress: bool = False,
         on_step: OnStep | None = None,
         **changes: Any,
     ) -> list[Image.Image]:
@@ -253,7 +260,7 @@ class Pipeline:
         """
         chosen = self.settings("edit", settings, **changes)
         edit = self._editor(chosen, prompt, negative, guide).beyond(image, (left, top, right, bottom), seam)
-        return edit.draw(count, chosen, seed=seed, rank=rank, on_step=on_step)
+        return edit.draw(count, chosen, seed=seed, rank=rank, progress=progress, on_step=on_step)
 
     @torch.no_grad()
     def reconstruct(self, pictures: Iterable[Picture] | PixelSet) -> list[Image.Image]:

@@ -1,11 +1,17 @@
-"""A bar on stderr for work that takes more than a moment."""
+"""What is said on stderr while work takes more than a moment: sentences, and bars or, in a file, lines."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from time import monotonic
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
+FIRST_LINE, NEXT_LINES = 2, 15  # seconds from the start, and from each other
+QUIET = ContextVar("QUIET", default=False)
+"""Whether nothing but errors is to be said."""
 Report = Callable[[float, int], None]
 """Told how much is done, and of how much."""
 Bar = Callable[[str], AbstractContextManager[Report]]
@@ -22,12 +28,56 @@ def no_bar(title: str) -> Iterator[Report]:
     yield silent
 
 
+def stderr(visible: bool = True) -> Console:
+    """Where sentences and bars go."""
+    quiet = QUIET.get() or not visible
+    return Console(stderr=True, highlight=False, soft_wrap=True, markup=False, quiet=quiet)
+
+
+def say(sentence: str) -> None:
+    """Put a line on stderr."""
+    stderr().print(sentence)
+
+
 @contextmanager
 def bar(title: str, visible: bool = True) -> Iterator[Report]:
-    """A bar that pulses until the first report, moves with each, and leaves no trace."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    disable = not (visible and console.is_terminal)
-    with Progress(*columns, console=console, transient=True, disable=disable) as progress:
+    """A bar that pulses until the first report, moves with each, and leaves no trace; in a file, lines."""
+    console = stderr(visible)
+    if not console.is_terminal:
+        yield Lines(title, console)
+        return
+    columns = (
+        TextColumn("{task.description}", table_column=Column(no_wrap=True, max_width=32)),
+        BarColumn(bar_width=None, table_column=Column(ratio=1, min_width=10, max_width=40)),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, expand=True, disable=console.quiet) as progress:
         task = progress.add_task(title, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+class Lines:
+    """A report that says by time how far something has come: soon for the first time, then now and then."""
+
+    def __init__(self, title: str, console: Console) -> None:
+        self._title, self._console = title, console
+        self._start = monotonic()
+        self._next = self._start + FIRST_LINE
+
+    def __call__(self, done: float, total: int) -> None:
+        """Say it, if it is time to."""
+        now = monotonic()
+        if now < self._next or done >= total:
+            return
+        self._next = now + NEXT_LINES
+        left = f", {in_words((now - self._start) * (total - done) / done)} left" if done else ""
+        self._console.print(f"{self._title}: {done:,.0f} of {total:,}{left}")
+
+
+def in_words(seconds: float) -> str:
+    """A time to wait."""
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds >= 1.5 * length:
+            return f"{seconds / length:.1f} {unit}"
+    return f"{max(seconds, 1):.0f} s"

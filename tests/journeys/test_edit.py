@@ -32,7 +32,9 @@ def test_a_canvas_of_any_size_is_drawn_and_drawn_again(shell, model, tmp_path):
 
 def test_a_box_and_a_mask_that_select_the_same_give_the_same(shell, model, photo, tmp_path):
     said = shell("inpaint", model, "photo.png", "--box", "5,8,20,30", "--count", "2", "--seam", "3", "--rank")
-    assert said == "inpainted-1.png\ninpainted-2.png\n"
+    assert said.startswith(
+        "inpainted-1.png\ninpainted-2.png\ndrawing: at most 8 windows × 24 passes for each of 2"
+    )
     mask = np.zeros(photo.shape[:2], np.uint8)
     mask[8:, 5:25] = 255
     Image.fromarray(mask).save(tmp_path / "mask.png")
@@ -49,7 +51,7 @@ def test_a_box_and_a_mask_that_select_the_same_give_the_same(shell, model, photo
 
 def test_a_picture_goes_on_beyond_its_edges(shell, model, photo, tmp_path):
     grown = ["--right", "9", "--left", "2", "--top", "5", "--count", "1", "--seam", "0"]
-    assert shell("extend", model, "photo.png", *grown, "--out", "grown.png") == "grown.png\n"
+    assert shell("extend", model, "photo.png", *grown, "--out", "grown.png").startswith("grown.png\n")
     larger = pixels_of(tmp_path / "grown.png")
     assert larger.shape == (5 + 22, 2 + 37 + 9, 3)
     assert np.array_equal(larger[5:, 2 : 2 + 37], photo)

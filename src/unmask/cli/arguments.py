@@ -63,6 +63,9 @@ class Told:
     """What guidance leads away from."""
 
 
+ToldOption = Annotated[Told, arg(name="")]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Versions:
     """What comes of an edit."""
@@ -91,6 +94,23 @@ class SettingsFlags:
 
 SettingsOption = Annotated[SettingsFlags, arg(name="")]
 NOT_GIVEN = object()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """What canvases and edits share."""
+
+    model: Model
+    seed: int = 0
+    device: DeviceOption = "auto"
+    backend: BackendOption = "torch"
+    sampling: SettingsOption
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """What a method of a model is told that draws."""
+        given = self.sampling
+        return {"settings": given.settings, "seed": self.seed, "progress": True} | given.changes
 
 
 def settings_flags(use: Use, *, swept: bool = False) -> type[SettingsFlags]:

@@ -7,34 +7,30 @@ from typing import Annotated
 
 import tyro
 
-from unmask.cli.arguments import BackendOption, DeviceOption, Model, SettingsOption, Told, settings_flags
+from unmask.cli.arguments import Drawing, SettingsOption, Told, ToldOption, settings_flags
 from unmask.cli.loading import load_model
-from unmask.cli.pictures import check_out, counting, write_pictures
+from unmask.cli.pictures import check_out, write_pictures
 from unmask.errors import ConfigError
 
 HELP = """Draw a picture larger than those that the model was trained on.
 
   unmask canvas emoji --size 256x64 --out wide.png
-  unmask canvas runs/prior --size 512x512 --stride 4 --steps 64       faster, less exact
-  unmask canvas runs/prior --size 512x512 --settings paper            slower, exact
+  unmask canvas runs/prior --size 512x512 --care fast                 sooner done, less exact
+  unmask canvas runs/prior --size 512x512 --care exact                all windows, all steps, perhaps hours
   unmask canvas runs/prior "forest" --size 512x256 --guidance 3       of a model trained on captions
 
 What a code could be is the mean of what all windows of the trained size that contain it say."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments:
+class Arguments(Drawing):
     """Arguments of the command."""
 
-    model: Model
     size: Annotated[str, tyro.conf.arg(metavar="WIDTHxHEIGHT")]
     """In pixels, at least as large as the pictures of the training."""
     out: Path = Path("canvas.png")
     """File of the picture, a PNG."""
-    seed: int = 0
-    device: DeviceOption = "auto"
-    backend: BackendOption = "torch"
-    told: Annotated[Told, tyro.conf.arg(name="")] = field(default_factory=Told)
+    told: ToldOption = field(default_factory=Told)
     sampling: SettingsOption = field(default_factory=settings_flags("canvas"))
 
 
@@ -43,18 +39,8 @@ def main(argv: list[str]) -> None:
     arguments = tyro.cli(Arguments, args=argv, prog="unmask canvas", description=HELP)
     size = parse_size(arguments.size)
     check_out(arguments.out)
-    from unmask.progress import bar
-
     model = load_model(arguments.model, arguments.device, arguments.backend)
-    with bar("drawing") as report:
-        picture = model.canvas(
-            size,
-            **asdict(arguments.told),
-            settings=arguments.sampling.settings,
-            seed=arguments.seed,
-            on_step=counting(report, model.prior.mask_id),
-            **arguments.sampling.changes,
-        )
+    picture = model.canvas(size, **asdict(arguments.told), **arguments.keywords)
     (path,) = write_pictures([picture], arguments.out)
     print(f"{size[0]}×{size[1]} pixels: {path}")
 

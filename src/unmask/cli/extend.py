@@ -7,16 +7,15 @@ from typing import Annotated
 import tyro
 
 from unmask.cli.arguments import (
-    BackendOption,
-    DeviceOption,
-    Model,
+    Drawing,
     SettingsOption,
     Told,
+    ToldOption,
     Versions,
     settings_flags,
 )
 from unmask.cli.loading import load_model
-from unmask.cli.pictures import check_out, counting, write_pictures
+from unmask.cli.pictures import check_out, write_pictures
 from unmask.data.pictures import open_picture
 
 HELP = """Make a picture larger: the model draws what could lie beyond its edges.
@@ -29,10 +28,9 @@ new fades into old; --seam 0 leaves it out. Its contents should be as large as i
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments:
+class Arguments(Drawing):
     """Arguments of the command."""
 
-    model: Model
     image: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="IMAGE")]
     """File of the picture."""
     left: int = 0
@@ -45,11 +43,8 @@ class Arguments:
     """Pixels to add below."""
     out: Path = Path("extended.png")
     """A PNG; several versions are numbered: extended-1.png and so on."""
-    seed: int = 0
-    device: DeviceOption = "auto"
-    backend: BackendOption = "torch"
-    told: Annotated[Told, tyro.conf.arg(name="")] = field(default_factory=Told)
     versions: Annotated[Versions, tyro.conf.arg(name="")] = field(default_factory=Versions)
+    told: ToldOption = field(default_factory=Told)
     sampling: SettingsOption = field(default_factory=settings_flags("edit"))
 
 
@@ -58,22 +53,9 @@ def main(argv: list[str]) -> None:
     arguments = tyro.cli(Arguments, args=argv, prog="unmask extend", description=HELP)
     check_out(arguments.out)
     open_picture(arguments.image)  # what is no picture is refused before a model is opened
-    from unmask.progress import bar
-
     model = load_model(arguments.model, arguments.device, arguments.backend)
-    with bar("drawing") as report:
-        pictures = model.extend(
-            arguments.image,
-            left=arguments.left,
-            top=arguments.top,
-            right=arguments.right,
-            bottom=arguments.bottom,
-            **asdict(arguments.told),
-            **asdict(arguments.versions),
-            settings=arguments.sampling.settings,
-            seed=arguments.seed,
-            on_step=counting(report, model.prior.mask_id),
-            **arguments.sampling.changes,
-        )
+    margins = {side: getattr(arguments, side) for side in ("left", "top", "right", "bottom")}
+    asked = asdict(arguments.told) | asdict(arguments.versions) | arguments.keywords
+    pictures = model.extend(arguments.image, **margins, **asked)
     for path in write_pictures(pictures, arguments.out):
         print(path)

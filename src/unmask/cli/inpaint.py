@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from unmask.cli.arguments import (
-    BackendOption,
-    DeviceOption,
-    Model,
+    Drawing,
     SettingsOption,
     Told,
+    ToldOption,
     Versions,
     settings_flags,
 )
 from unmask.cli.loading import load_model
-from unmask.cli.pictures import check_out, counting, write_pictures
+from unmask.cli.pictures import check_out, write_pictures
 from unmask.data.pictures import open_picture
 from unmask.errors import ConfigError
 
@@ -37,10 +36,9 @@ things at the size at which it saw them: shrink photographs until their contents
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments:
+class Arguments(Drawing):
     """Arguments of the command."""
 
-    model: Model
     image: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="IMAGE")]
     """File of the picture."""
     box: Annotated[str | None, tyro.conf.arg(metavar="X,Y,W,H")] = None
@@ -49,11 +47,8 @@ class Arguments:
     """What to replace: a picture of the same size, white there."""
     out: Path = Path("inpainted.png")
     """A PNG; several versions are numbered: inpainted-1.png and so on."""
-    seed: int = 0
-    device: DeviceOption = "auto"
-    backend: BackendOption = "torch"
-    told: Annotated[Told, tyro.conf.arg(name="")] = field(default_factory=Told)
     versions: Annotated[Versions, tyro.conf.arg(name="")] = field(default_factory=Versions)
+    told: ToldOption = field(default_factory=Told)
     sampling: SettingsOption = field(default_factory=settings_flags("edit"))
 
 
@@ -63,20 +58,9 @@ def main(argv: list[str]) -> None:
     check_out(arguments.out)
     mask = _mask(arguments)
     open_picture(arguments.image)  # what is no picture is refused before a model is opened
-    from unmask.progress import bar
-
     model = load_model(arguments.model, arguments.device, arguments.backend)
-    with bar("drawing") as report:
-        pictures = model.inpaint(
-            arguments.image,
-            mask,
-            **asdict(arguments.told),
-            **asdict(arguments.versions),
-            settings=arguments.sampling.settings,
-            seed=arguments.seed,
-            on_step=counting(report, model.prior.mask_id),
-            **arguments.sampling.changes,
-        )
+    asked = asdict(arguments.told) | asdict(arguments.versions) | arguments.keywords
+    pictures = model.inpaint(arguments.image, mask, **asked)
     for path in write_pictures(pictures, arguments.out):
         print(path)
 

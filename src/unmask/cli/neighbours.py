@@ -12,7 +12,7 @@ from rich.table import Table
 
 from unmask.cli.arguments import DeviceOption, Model, SettingsOption, TrainingData, settings_flags
 from unmask.cli.loading import load_model
-from unmask.cli.pictures import check_out, counting, sheet_with_text, write_pictures, write_rows
+from unmask.cli.pictures import check_out, sheet_with_text, write_pictures, write_rows
 from unmask.errors import ConfigError
 from unmask.evaluation.config import Space
 
@@ -89,15 +89,11 @@ def main(argv: list[str]) -> None:
 
 
 def _samples(model: "Pipeline", arguments: Arguments) -> list[Image.Image]:
-    from unmask.progress import bar
-
     if arguments.pictures:
         pixels = model.open(arguments.pictures)
         return [Image.fromarray(picture) for picture in pixels.read(range(len(pixels)))]
-    with bar("sampling") as report:
-        on_step = counting(report, model.prior.mask_id)
-        settings = model.settings("sample", arguments.sampling.settings, **arguments.sampling.changes)
-        return model.sample(arguments.samples, settings=settings, seed=arguments.seed, on_step=on_step)
+    settings = model.settings("sample", arguments.sampling.settings, **arguments.sampling.changes)
+    return model.sample(arguments.samples, settings=settings, seed=arguments.seed, progress=True)
 
 
 def _print(found: "list[list[Neighbour]]") -> None:

@@ -1,22 +1,16 @@
-"""What commands that leave files behind share: checks before, writing after, progress meanwhile."""
+"""What commands that leave files behind share: checks before, writing after."""
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PIL import Image, ImageDraw
 
 from unmask.data.pictures import encoded
 from unmask.errors import ConfigError, DataError
 from unmask.storage.files import write_bytes
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from unmask.progress import Report
 
 LEAST_PX = 48  # edge of a picture on a sheet with text: room for a number below it
 TEXT_PX, GAP_PX = 12, 4
@@ -81,16 +75,3 @@ def sheet_with_text(rows: Sequence[Sequence[tuple[Image.Image, str]]]) -> Image.
             sheet.paste(picture.resize((side, side), Image.Resampling.NEAREST), (left, top))
             draw.text((left, top + side), text, fill="black")
     return sheet
-
-
-def counting(report: "Report", mask_id: int) -> "Callable[[Tensor], None]":
-    """A function that is shown the codes after every pass and reports how many of those to draw are known."""
-    total = 0
-
-    def on_step(codes: "Tensor") -> None:
-        nonlocal total
-        left = int((codes == mask_id).sum())
-        total = max(total, left)
-        report(total - left, total)
-
-    return on_step

@@ -8,6 +8,7 @@ its first code, and there are (R, C) = (a − h + 1, b − w + 1) of them.
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -47,7 +48,7 @@ class Canvas:
             raise ConfigError(f"stride {stride} is not in 1..{min(window)}; beyond it, windows leave gaps")
         self.window, self.grid, self.batch = window, grid, batch
         self._denoise, self._windows, self._seed = denoise, settings.windows, seed
-        self._lattice = torch.outer(*(_starts(a, h, stride) for a, h in zip(grid, window, strict=True)))
+        self._lattice = lattice(grid, window, stride)
 
     @property
     def mask_id(self) -> int:
@@ -145,6 +146,11 @@ def window_names(codes: Tensor, window: tuple[int, int]) -> Tensor:
             names = torch.unique(pairs, return_inverse=True)[1]
             covered += step
     return names
+
+
+def lattice(grid: Sequence[int], window: tuple[int, int], stride: int) -> Tensor:
+    """(R, C) bool: where windows begin, ``stride`` codes apart."""
+    return torch.outer(*(_starts(a, h, stride) for a, h in zip(grid, window, strict=True)))
 
 
 def _starts(length: int, window: int, stride: int) -> Tensor:

@@ -1,6 +1,7 @@
 """The one loop: masked codes are revealed by a plan, each image at its own pace."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 from unmask.diffusion.draws import Address, astray, draw, refuse_astray
 from unmask.diffusion.rules import RULES, exchange
 from unmask.diffusion.settings import Settings
+from unmask.progress import Report, bar
 from unmask.rng import gumbel, uniform
 
 OnStep = Callable[[Tensor], None]
@@ -26,6 +28,31 @@ class Denoiser(Protocol):
 
     def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
         """(B, N) codes with MASK and the (B, N) positions wanted to (where.sum(), K) logits, row-major."""
+
+
+@contextmanager
+def watched(progress: bool, mask_id: int, on_step: OnStep | None) -> Iterator[OnStep | None]:
+    """What is to see the codes after every pass; with ``progress`` a bar counts those that are known."""
+    if not progress:
+        yield on_step
+        return
+    with bar("drawing") as report:
+        yield counting(report, mask_id, on_step)
+
+
+def counting(report: Report, mask_id: int, also: OnStep | None = None) -> OnStep:
+    """What is shown the codes after every pass and reports how many of those to draw are known."""
+    total = 0
+
+    def on_step(codes: Tensor) -> None:
+        nonlocal total
+        left = int((codes == mask_id).sum())
+        total = max(total, left)
+        report(total - left, total)
+        if also:
+            also(codes)
+
+    return on_step
 
 
 def fill(

@@ -20,6 +20,11 @@ Use = Literal["sample", "canvas", "edit"]
 """New pictures, pictures larger than those of the training, parts of pictures."""
 RECOMMENDED, PAPER = "recommended", "paper"
 PAPERS_OWN: dict[Use, dict[str, Any]] = {"sample": {}, "canvas": {"temperature": 0.8}, "edit": {}}
+CARES = {
+    "fast": "at most 16 steps and about 4 windows in each",
+    "balanced": "at most 32 steps and about 14 windows in each",
+    "exact": "every window in every step",
+}
 SCHEDULES = {
     "even": "the paper's chain",
     "cosine": "few codes first, many at the end (MaskGIT)",
@@ -48,7 +53,8 @@ class Settings:
     steps: int | None = setting(
         None,
         "Steps",
-        "Steps of the chain: at most so many network passes. all: as many as there are codes to draw.",
+        "Steps of the chain: at most so many network passes. all: as many as there are codes to draw, "
+        "or as care allows.",
         minimum=1,
         unless=("order", "entropy"),
         diffusion=True,
@@ -131,10 +137,18 @@ class Settings:
         advanced=True,
         diffusion=True,
     )
+    care: str = setting(
+        "exact",
+        "Care",
+        "How many steps and windows there are where --steps, --stride and --windows do not say it.",
+        choices=CARES,
+        uses=("canvas", "edit"),
+    )
     stride: int = setting(
         1,
         "Stride",
-        "Beyond the trained size: windows are this many codes apart. More: faster and less exact.",
+        "Beyond the trained size: windows are this many codes apart. More: faster and less exact. 1: as "
+        "close as care allows.",
         minimum=1,
         usual=8,
         uses=("canvas", "edit"),
@@ -142,7 +156,7 @@ class Settings:
     windows: int | None = setting(
         None,
         "Windows",
-        "Beyond the trained size: about this many random windows a pass. all: all that matter.",
+        "Beyond the trained size: about this many random windows a pass. all: as many as care allows.",
         minimum=1,
         usual=64,
         advanced=True,
@@ -257,13 +271,15 @@ def choose(
     """The settings of a call: ``changes`` over some given, or over those of a name.
 
     ``sampling`` are a model's own by name and use; without a name they are those it recommends. A model
-    that recommends none is sampled as in the paper.
+    that recommends none is sampled as in the paper. Canvases and edits are drawn with balanced care, unless
+    these or the paper's own say otherwise.
     """
     if not isinstance(base, Settings):
         sets: Mapping[str, Mapping[Any, Any]] = {RECOMMENDED: PAPERS_OWN, **sampling, PAPER: PAPERS_OWN}
         if (name := base or RECOMMENDED) not in sets:
             raise ConfigError(f"the model has no settings {name!r}", hint=f"it has {', '.join(sets)}")
-        base = merge(Settings(), sets[name].get(use, {}))
+        care = {} if name == PAPER or use == "sample" else {"care": "balanced"}
+        base = merge(Settings(), care | dict(sets[name].get(use, {})))
     return merge(base, changes)
 
 

@@ -11,11 +11,6 @@ from rich.progress import Progress as Bar
 SHOWN = 5  # metrics beside the bar
 
 
-def say(sentence: str) -> None:
-    """Put a line on stderr."""
-    Console(stderr=True, highlight=False, soft_wrap=True, markup=False).print(sentence)
-
-
 class Progress:
     """Steps done, examples a second, the latest metrics and the time left, on stderr."""
 

@@ -14,9 +14,9 @@ from unmask.devices import tuned_allocator
 from unmask.distributed import Processes
 from unmask.evaluation.clusters import captions_of
 from unmask.models import codec_from
+from unmask.progress import say
 from unmask.storage.bundles import Bundle
 from unmask.storage.files import cache_folder
-from unmask.training.console import say
 
 
 def prepare_pixels(source: Source, data: str, images: ImagesConfig, processes: Processes) -> Pixels:

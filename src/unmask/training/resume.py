@@ -8,7 +8,7 @@ from typing import Any
 
 from unmask.config import CodecTraining, PriorTraining, merge, to_json
 from unmask.errors import RunError
-from unmask.training.console import say
+from unmask.progress import say
 from unmask.training.engine import Engine
 from unmask.training.runs import Run
 

@@ -15,10 +15,10 @@ from unmask.errors import BundleError, ConfigError
 from unmask.evaluation.inception import Inception
 from unmask.models import codec_from, open_model
 from unmask.presets import codec_preset, prior_preset
+from unmask.progress import say
 from unmask.storage.bundles import Bundle, Part
 from unmask.third_party.weights import require
 from unmask.training.codec_task import CodecTask
-from unmask.training.console import say
 from unmask.training.engine import Engine
 from unmask.training.inputs import find_codes, lasting, lasting_data, prepare_pixels
 from unmask.training.loop import Task, train

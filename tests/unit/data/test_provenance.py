@@ -102,7 +102,7 @@ def test_every_way_of_drawing_says_how(model):
         origin, task="canvas", size=(24, 16), settings=model.settings("canvas", steps=2)
     )
     edited = model.inpaint(canvas, (0, 0, 8, 8), count=2, steps=2, seed=9)
-    edit = replace(origin, settings=Settings(steps=2))
+    edit = replace(origin, settings=model.settings("edit", steps=2))
     assert read(encoded(edited[1])) == replace(edit, task="inpaint", box=(0, 0, 8, 8), number=1)
     (larger,) = model.extend(picture, right=8, count=1, steps=2, seed=9, seam=0)
     assert read(encoded(larger)) == replace(edit, task="extend", margins=(0, 0, 8, 0), seam=0)

@@ -77,7 +77,8 @@ def test_what_is_typed_is_a_number_a_pair_or_all():
 def test_a_model_is_sampled_as_it_recommends_and_changes_go_over_that():
     assert choose("sample", OWN, None, {}) == Settings(steps=8, remask=1.0)
     assert choose("sample", OWN, None, {"steps": None}) == Settings(remask=1.0)
-    assert choose("canvas", OWN, "recommended", {}) == Settings(steps=4)
+    assert choose("canvas", OWN, "recommended", {}) == Settings(steps=4, care="balanced")
+    assert choose("canvas", OWN, None, {"care": "exact"}) == Settings(steps=4)
     assert choose("sample", OWN, "fast", {"temperature": 0.5}) == Settings(steps=2, temperature=0.5)
     assert choose("edit", OWN, Settings(steps=3), {"stride": 2}) == Settings(steps=3, stride=2)
 
@@ -88,9 +89,10 @@ def test_the_papers_chain_is_there_for_every_model(sampling):
     assert choose("canvas", sampling, "paper", {}) == Settings(temperature=0.8)
 
 
-def test_a_model_that_recommends_nothing_is_sampled_as_in_the_paper():
+def test_a_model_that_recommends_nothing_is_sampled_as_in_the_paper_but_for_care():
     for use in ("sample", "canvas", "edit"):
-        assert choose(use, {}, None, {}) == choose(use, {}, "paper", {})
+        care = {} if use == "sample" else {"care": "balanced"}
+        assert choose(use, {}, None, {}) == choose(use, {}, "paper", care)
 
 
 def test_names_that_do_not_exist_are_refused_with_those_that_do():
