@@ -74,6 +74,23 @@ def test_what_is_there_is_not_computed_again(equipped, swept):
     assert all(path.stat().st_mtime_ns == time for path, time in drawn.items())
 
 
+def test_tuned_settings_are_in_the_model_and_are_taken_by_the_number_of_steps(equipped):
+    words = ["--steps", "2,4", "--temperature", "0.5,1", "--remask", "0", "--schedule", "even"]
+    words += ["--order", "random", "--count", "8", "--out", "tuning", "--save", "tuned"]
+    said = equipped("tune", "prior/best", "discs.npy", *words)
+    rows = results(equipped.folder / "tuning")["results"]
+    assert sorted((row["steps"], row["temperature"]) for row in rows) == [(2, 0.5), (2, 1), (4, 0.5), (4, 1)]
+    for heading in ("kid", "precision", "coverage", "seconds", "the last row is the paper's chain"):
+        assert heading in said
+    assert (equipped.folder / "tuning/tuning.png").exists()
+    model = load(equipped.folder / "tuned", "cpu")
+    assert [each["steps"] for each in model.sampling["recommended"]["budgets"]] == [2, 4]
+    best, other = sorted((row for row in rows if row["steps"] == 4), key=lambda row: row["kid"])
+    close = other["kid"] <= best["kid"] + best["kid_error"]
+    wanted = {best["temperature"], other["temperature"]} if close else {best["temperature"]}
+    assert model.settings("sample", steps=4).temperature in wanted
+
+
 def test_statistics_take_the_place_of_pictures(equipped):
     equipped("fid", "discs.npy", "--size", "16", "--features", "--save", "discs.safetensors")
     words = ["--count", "12", "--steps", "2", "--metrics", "kid,prdc", "--replicates", "4", "--out"]

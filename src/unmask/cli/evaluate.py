@@ -1,10 +1,12 @@
 """``unmask evaluate``: how good samples or reconstructions are, over a sweep of settings."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
 from rich.console import Console
+from rich.table import Table
 
 from unmask.cli.arguments import (
     AnyModel,
@@ -99,15 +101,24 @@ def main(argv: list[str]) -> None:
 
 def _show(results: Results, columns: list[str]) -> None:
     """Print the table, how it came about, and what to beware of; draw the plot."""
-    table = results.table(columns)
-    Console(highlight=False, markup=False, width=Console(width=WIDE).measure(table).maximum).print(table)
+    show_table(results.table(columns))
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(f"\n{results.protocol}")
     if "fid" in columns and results.caution:
         console.print(f"caution: {results.caution}")
     console.print(f"also in {results.folder}: results.csv, results.json")
+    show_plot(lambda: results.plot(columns))
+
+
+def show_table(table: Table) -> None:
+    """Print a table as wide as it is."""
+    Console(highlight=False, markup=False, width=Console(width=WIDE).measure(table).maximum).print(table)
+
+
+def show_plot(draw: Callable[[], Path | None]) -> None:
+    """Draw a plot, if it can be, and say where it is."""
     try:
-        plot = results.plot(columns)
+        plot = draw()
     except ImportError:
         print("no plot, since matplotlib is not installed:  pip install 'unmask[plot]'")
     else:

@@ -33,6 +33,7 @@ COMMANDS = {
     "import": ("unmask.cli.import_", "make a model of other people's files"),
     "export": ("unmask.cli.export", "a model for other programs (ONNX) or other people (the hub)"),
     "evaluate": ("unmask.cli.evaluate", "how good samples are: FID, KID, precision, recall, diversity"),
+    "tune": ("unmask.cli.tune", "find the best settings for each number of steps, and keep them"),
     "retrieve": ("unmask.cli.retrieve", "do samples show what their captions say?"),
     "fid": ("unmask.cli.fid", "FID, KID, precision and recall of two sets of pictures"),
     "neighbours": ("unmask.cli.neighbours", "the training pictures nearest to samples; are they copies?"),

@@ -19,6 +19,8 @@ Temperature = float | tuple[float, float]
 Use = Literal["sample", "canvas", "edit"]
 """New pictures, pictures larger than those of the training, parts of pictures."""
 RECOMMENDED, PAPER = "recommended", "paper"
+BUDGETS = "budgets"
+"""Beside the uses of a name: settings for new pictures that were tuned for numbers of steps, a list."""
 PAPERS_OWN: dict[Use, dict[str, Any]] = {"sample": {}, "canvas": {"temperature": 0.8}, "edit": {}}
 CARES = {
     "fast": "at most 16 steps and about 4 windows in each",
@@ -271,16 +273,25 @@ def choose(
     """The settings of a call: ``changes`` over some given, or over those of a name.
 
     ``sampling`` are a model's own by name and use; without a name they are those it recommends. A model
-    that recommends none is sampled as in the paper. Canvases and edits are drawn with balanced care, unless
-    these or the paper's own say otherwise.
+    that recommends none is sampled as in the paper. Where some were tuned for numbers of steps, a change of
+    the steps brings those that are nearest. Canvases and edits are drawn with balanced care, unless these or
+    the paper's own say otherwise.
     """
     if not isinstance(base, Settings):
         sets: Mapping[str, Mapping[Any, Any]] = {RECOMMENDED: PAPERS_OWN, **sampling, PAPER: PAPERS_OWN}
         if (name := base or RECOMMENDED) not in sets:
             raise ConfigError(f"the model has no settings {name!r}", hint=f"it has {', '.join(sets)}")
         care = {} if name == PAPER or use == "sample" else {"care": "balanced"}
-        base = merge(Settings(), care | dict(sets[name].get(use, {})))
+        tuned = _nearest(sets[name].get(BUDGETS, []), changes.get("steps")) if use == "sample" else None
+        base = merge(Settings(), care | dict(tuned or sets[name].get(use, {})))
     return merge(base, changes)
+
+
+def _nearest(budgets: Sequence[Mapping[str, Any]], steps: Any) -> Mapping[str, Any] | None:
+    """Of settings for numbers of steps those for the nearest, by ratio."""
+    if not budgets or not isinstance(steps, int) or steps < 1:
+        return None
+    return min(budgets, key=lambda each: abs(math.log(each["steps"] / steps)))
 
 
 def combinations(

@@ -59,14 +59,19 @@ class Results:
         """Metrics that real pictures have by themselves."""
         self._load()
 
+    def row(self, config: Settings | None) -> Row | None:
+        """Settings and metrics of what has been measured."""
+        settings = _settings(config).items()
+        return next((row for row in self.rows if settings <= row.items()), None)
+
     def missing(self, metrics: Sequence[Metric], config: Settings | None) -> list[Metric]:
         """Those of the metrics that have not been measured yet."""
-        row = self._row(config) or {}
+        row = self.row(config) or {}
         return [metric for metric in metrics if not row.keys() >= set(COLUMNS[metric])]
 
     def add(self, config: Settings | None, values: "Mapping[str, Estimate]") -> None:
         """Take in metrics and save them."""
-        row = self._row(config)
+        row = self.row(config)
         if row is None:
             self.rows.append(row := _settings(config))
         row.update(plain(values))
@@ -79,13 +84,7 @@ class Results:
 
     def table(self, columns: Sequence[str]) -> Table:
         """A line for each setting and, where they have any, one for the real pictures."""
-        table = Table(box=None, header_style="bold", pad_edge=False)
-        settings = _shown(self.rows)
-        for name in (*settings, *columns):
-            table.add_column(name.replace("_", " "), justify="right", no_wrap=True)
-        for row in self.rows:
-            values = [_word(row[name]) for name in settings]
-            table.add_row(*values, *(as_text(row, name) for name in columns))
+        table, settings = table_of(self.rows, columns), _shown(self.rows)
         if self.real.keys() & set(columns):
             blank = ["real"] + [""] * (len(settings) - 1) if settings else []
             table.add_row(*blank, *(as_text(self.real, name) for name in columns))
@@ -100,10 +99,6 @@ class Results:
         path = self.folder / "results.png"
         _plot(self.rows, columns, along, [name for name in swept if name != along], path)
         return path
-
-    def _row(self, config: Settings | None) -> Row | None:
-        settings = _settings(config).items()
-        return next((row for row in self.rows if settings <= row.items()), None)
 
     def _save(self) -> None:
         """Write what is known so far as JSON and as CSV."""
@@ -150,6 +145,17 @@ class Results:
         table.writeheader()
         table.writerows(self.rows)
         return text.getvalue()
+
+
+def table_of(rows: Sequence[Row], columns: Sequence[str]) -> Table:
+    """A line for each row: its settings, as far as they are telling, and its metrics."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    settings = _shown(rows)
+    for name in (*settings, *columns):
+        table.add_column(name.replace("_", " "), justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(_word(row[name]) for name in settings), *(as_text(row, name) for name in columns))
+    return table
 
 
 def _settings(settings: Settings | None) -> Row:

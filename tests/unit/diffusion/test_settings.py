@@ -83,6 +83,22 @@ def test_a_model_is_sampled_as_it_recommends_and_changes_go_over_that():
     assert choose("edit", OWN, Settings(steps=3), {"stride": 2}) == Settings(steps=3, stride=2)
 
 
+def test_a_number_of_steps_brings_the_settings_that_were_tuned_for_the_nearest():
+    budgets = [{"steps": 8, "temperature": 0.7}, {"steps": 64, "temperature": 0.9}]
+    own = {"recommended": OWN["recommended"] | {"budgets": budgets}}
+    assert choose("sample", own, None, {}) == Settings(steps=8, remask=1.0)
+    assert choose("sample", own, None, {"steps": 64}) == Settings(steps=64, temperature=0.9)
+    # √(8·64) = 22.6
+    assert choose("sample", own, None, {"steps": 22}) == Settings(steps=22, temperature=0.7)
+    assert choose("sample", own, None, {"steps": 23}) == Settings(steps=23, temperature=0.9)
+    assert choose("sample", own, None, {"steps": 8, "temperature": 1.0}) == Settings(steps=8)
+    assert choose("sample", own, None, {"steps": None}) == Settings(remask=1.0)
+    assert choose("canvas", own, None, {"steps": 64}) == Settings(steps=64, care="balanced")
+    assert choose("sample", own, "paper", {"steps": 64}) == Settings(steps=64)
+    with pytest.raises(ConfigError, match="steps -1 should be at least 1"):
+        choose("sample", own, None, {"steps": -1})
+
+
 @pytest.mark.parametrize("sampling", [OWN, {}])
 def test_the_papers_chain_is_there_for_every_model(sampling):
     assert choose("sample", sampling, "paper", {}) == choose("edit", sampling, "paper", {}) == Settings()

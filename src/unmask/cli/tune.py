@@ -1,0 +1,91 @@
+"""``unmask tune``: find the best settings for each number of steps, and keep them in the model."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import tyro
+
+from unmask.cli.arguments import (
+    BackendOption,
+    DeviceOption,
+    Model,
+    SettingsOption,
+    TrainingData,
+    settings_flags,
+)
+from unmask.cli.evaluate import show_plot, show_table
+from unmask.cli.loading import load_model
+from unmask.errors import ConfigError
+from unmask.evaluation.config import Side
+from unmask.evaluation.results import table_of
+
+HELP = """Find the best settings for 8, 16, 32, 64 and 256 steps, and write them into the model.
+
+  unmask tune runs/prior photos/                                    every setting in turn
+  unmask tune runs/prior photos/ --steps 16,64 --count 200          for fewer numbers of steps, faster
+  unmask tune runs/prior photos/ --temperature 0.8,1 --order random other values to try
+  unmask tune emoji emoji-3d --save my-emoji                        a built-in model: into a copy of it
+
+Then  unmask sample runs/prior --steps 16  takes what was found best for 16 steps, and without --steps the
+fewest steps that are as good as the best. Best is the lowest KID against the training pictures and, where
+chance may have decided that, the highest precision and coverage. So report tuned settings against others:
+  unmask evaluate runs/prior photos/ --split validation --steps 16
+
+After a stop, run the same command again to continue. It takes Inception: unmask weights get inception."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """Arguments of the command."""
+
+    model: Model
+    data: TrainingData
+    count: int = 500
+    """Samples for each combination of settings that is tried."""
+    split: Side = "train"
+    """Real pictures to compare with. What is reported later should be of others."""
+    seed: int = 1
+    """Of the samples; those of other commands have 0 unless told otherwise."""
+    out: Path = Path("tuning")
+    """Folder for samples, table and plot."""
+    save: Path | None = None
+    """Folder of the model with its new settings. None: the model itself."""
+    batch: int = 16
+    """Pictures drawn at a time."""
+    device: DeviceOption = "auto"
+    backend: BackendOption = "torch"
+    sampling: SettingsOption = field(default_factory=settings_flags("sample", swept=True))
+
+
+def main(argv: list[str]) -> None:
+    """Search, write the settings into the model, and show them."""
+    arguments = tyro.cli(Arguments, args=argv, prog="unmask tune", description=HELP)
+    from unmask.models import builtin_names, locate, open_model
+    from unmask.progress import bar
+    from unmask.storage import bundles
+    from unmask.tuning import COLUMNS, plot, tune
+
+    folder = arguments.save or locate(arguments.model)
+    if arguments.save is None and (arguments.model in builtin_names() or not Path(arguments.model).exists()):
+        raise ConfigError(
+            f"{arguments.model} is shared, and new settings are for a model of your own",
+            hint=f"keep them in a copy:  unmask tune {arguments.model} {arguments.data} --save FOLDER",
+        )
+    tuning = tune(
+        load_model(arguments.model, arguments.device, arguments.backend),
+        arguments.data,
+        count=arguments.count,
+        split=arguments.split,
+        settings=arguments.sampling.settings,
+        seed=arguments.seed,
+        out=arguments.out,
+        batch=arguments.batch,
+        bar=bar,
+        **arguments.sampling.changes,
+    )
+    bundle = open_model(arguments.model)
+    bundles.save(replace(bundle, sampling=tuning.sampling(bundle.sampling)), folder)
+    show_table(table_of([*tuning.rows, tuning.paper], COLUMNS))
+    print(f"\nthe last row is the paper's chain; the others are in {folder} now:  unmask sample {folder}")
+    print(f"every measurement is in {arguments.out}: results.csv, results.json")
+    show_plot(lambda: plot(tuning, arguments.out))

@@ -1,0 +1,158 @@
+"""Which settings suit a model best at each number of steps: ``unmask tune``.
+
+From the settings that the model recommends it goes along one setting after another and keeps the best value
+of each. Every measurement is one of ``evaluate`` and stays in its folder: a search that was stopped goes on.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from unmask.diffusion.settings import BUDGETS, RECOMMENDED, Settings
+from unmask.errors import ConfigError
+from unmask.evaluation.config import Side
+from unmask.evaluation.results import Row
+from unmask.pipeline import Pipeline
+from unmask.progress import Bar, no_bar
+from unmask.sweep import evaluate
+
+CANDIDATES: dict[str, list[Any]] = {
+    "steps": [8, 16, 32, 64, 256],
+    "remask": [0.0, 0.5, 1.0],
+    "temperature": [0.7, 0.8, 0.9, 1.0],
+    "schedule": ["even", "cosine", "optimal"],
+    "order": ["random", "halton", "confidence"],
+    "guidance": [1.0, 1.5, 2.0],
+}
+"""The numbers of steps, and the values of other settings, in the order in which they are settled."""
+COLUMNS = ("kid", "precision", "coverage", "seconds")
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What came of a search."""
+
+    rows: Sequence[Row]
+    """Of each number of steps the best settings, their metrics, and the seconds that a picture takes."""
+    paper: Row
+    """The paper's chain of the largest number of steps, for comparison."""
+    chosen: Sequence[Settings]
+    """The settings of the rows."""
+
+    def sampling(self, known: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+        """A model's settings by name, with the tuned ones among those that it recommends.
+
+        New pictures take the fewest steps that are as good as the best, as far as chance lets one see.
+        """
+        fewest = near_best(self.rows)[0]
+        plain = [{name: one.of("sample")[name] for name in one.changed} for one in self.chosen]
+        tuned = {"sample": plain[self.rows.index(fewest)], BUDGETS: plain}
+        return {name: dict(uses) for name, uses in known.items()} | {
+            RECOMMENDED: {**known.get(RECOMMENDED, {}), **tuned}
+        }
+
+
+def tune(
+    model: Pipeline,
+    data: str,
+    *,
+    count: int = 500,
+    split: Side = "train",
+    settings: str | None = None,
+    seed: int = 1,
+    out: str | Path = "tuning",
+    batch: int = 16,
+    bar: Bar = no_bar,
+    **candidates: Any,
+) -> Tuning:
+    """The best settings for each of ``steps``, by samples against the pictures of one side of ``data``.
+
+    ``candidates`` are lists of values to try in place of those above. The search begins with the settings of
+    a name, or with those that the model recommends.
+    """
+    values = _values(model, candidates)
+    budgets = sorted(values.pop("steps"))
+
+    def measured(base: Settings, **sweep: Any) -> list[tuple[Settings, Row]]:
+        results = evaluate(
+            model,
+            data,
+            metrics=("kid", "prdc"),
+            count=count,
+            split=split,
+            settings=base,
+            seed=seed,
+            out=out,
+            batch=batch,
+            bar=bar,
+            **sweep,
+        )
+        tried = [replace(base, **{name: value}) for name in sweep for value in sweep[name]] or [base]
+        return [(one, results.row(one) or {}) for one in tried]
+
+    chosen, rows = [], []
+    for steps in budgets:
+        best = model.settings("sample", settings, steps=steps)
+        for name, each in values.items():
+            pairs = measured(best, **{name: each})
+            row = _best([row for _, row in pairs])
+            best = next(one for one, its in pairs if its is row)
+        chosen.append(best)
+        rows.append(row | {"seconds": _seconds(model, best, batch)})
+    [(paper, row)] = measured(Settings(steps=budgets[-1]))
+    return Tuning(rows, row | {"seconds": _seconds(model, paper, batch)}, chosen)
+
+
+def near_best(rows: Sequence[Row]) -> list[Row]:
+    """Those of the rows whose KID is no worse than the lowest but for its standard error."""
+    lowest = min(rows, key=lambda row: row["kid"])
+    return [row for row in rows if row["kid"] <= lowest["kid"] + lowest.get("kid_error", 0.0)]
+
+
+def plot(tuning: Tuning, folder: Path) -> Path:
+    """``tuning.png``, quality over passes and over seconds. It takes matplotlib."""
+    from matplotlib.figure import Figure
+
+    picture = Figure(figsize=(7, 3.2), layout="constrained")
+    panels = picture.subplots(1, 2, sharey=True)
+    for axes, along in zip(panels, ("steps", "seconds"), strict=True):
+        for label, rows in (("tuned", tuning.rows), ("the paper's chain", [tuning.paper])):
+            x, y = ([row[name] for row in rows] for name in (along, "kid"))
+            axes.errorbar(
+                x, y, [row.get("kid_error", 0.0) for row in rows], marker="o", capsize=3, label=label
+            )
+        axes.set(xscale="log", xlabel={"steps": "passes", "seconds": "seconds a picture"}[along])
+    panels[0].set(ylabel="KID")
+    panels[0].legend()
+    path = folder / "tuning.png"
+    picture.savefig(path, dpi=120)
+    return path
+
+
+def _values(model: Pipeline, candidates: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """What is tried of each setting, as far as it has a meaning for the model."""
+    if model.prior.causal:
+        raise ConfigError("an autoregressive prior draws code after code: there are no steps to tune")
+    values = dict(CANDIDATES)
+    if model.curve is None:
+        values["schedule"] = [name for name in values["schedule"] if name != "optimal"]
+    if not model.words.length:
+        values["guidance"] = [1.0]
+    values |= candidates
+    if not all(isinstance(steps, int) and steps > 0 for steps in values["steps"]):
+        raise ConfigError("settings are tuned for numbers of steps", hint="such as  --steps 8,16,64")
+    return values
+
+
+def _best(rows: Sequence[Row]) -> Row:
+    """The row of the lowest KID; where chance may have decided that, of the best precision and coverage."""
+    return max(near_best(rows), key=lambda row: row["precision"] + row["coverage"])
+
+
+def _seconds(model: Pipeline, settings: Settings, batch: int) -> float:
+    """How long a picture takes, of a batch."""
+    start = time.perf_counter()
+    model.sample(batch, settings=settings, batch=batch)
+    return (time.perf_counter() - start) / batch
