@@ -60,9 +60,13 @@ class Words:
     def of(self, prompt: Prompt, images: range, seed: int) -> Tensor:
         """(len(images), L) ids of what is asked for, by the numbers of pictures within a request."""
         if prompt is None and self.vocabulary and self.captions:
-            drawn = [self.captions[derive(seed, "caption", image) % len(self.captions)] for image in images]
-            return torch.tensor([self.vocabulary.encode(caption) for caption in drawn]) + self.mask_id + 1
+            encoded = [self.vocabulary.encode(caption) for caption in self.drawn(images, seed)]
+            return torch.tensor(encoded) + self.mask_id + 1
         return torch.stack([self.ids(prompt_of(prompt or "", image) or "") for image in images])
+
+    def drawn(self, images: range, seed: int) -> list[str]:
+        """Captions of the training, as frequent as there, for pictures of which nothing is asked."""
+        return [self.captions[derive(seed, "caption", image) % len(self.captions)] for image in images]
 
     def text(self, ids: Tensor) -> str:
         """The caption that (L,) ids stand for; what is not known is left out."""

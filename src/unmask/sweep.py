@@ -1,9 +1,11 @@
 """How good a model is: metrics of samples over a sweep of settings, or of reconstructions."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
+from unmask.data.captions import Caption
 from unmask.data.pixels import PixelSet
 from unmask.diffusion.settings import Settings, combinations
 from unmask.errors import ConfigError, DataError
@@ -16,6 +18,8 @@ from unmask.evaluation.statistics import Statistics, is_statistics, load_statist
 from unmask.pipeline import Pipeline
 from unmask.progress import Bar, no_bar
 from unmask.samples import SampleFolder
+
+LEAST = 10  # pictures of a label, and samples, for metrics of its own
 
 
 def evaluate(
@@ -32,6 +36,7 @@ def evaluate(
     seed: int = 0,
     out: str | Path = "evaluation",
     batch: int = 16,
+    by_label: bool = False,
     bar: Bar = no_bar,
     **sweep: Any,
 ) -> Results:
@@ -39,18 +44,22 @@ def evaluate(
 
     Settings are chosen as in ``Pipeline.sample``; of a list each value is tried, with all values of others.
     ``what`` is compared with the real images of ``data``: samples, reconstructions, or those of validation.
-    In place of ``data`` samples take the statistics of it, a file of ``unmask fid --save``.
+    In place of ``data`` samples take the statistics of it, a file of ``unmask fid --save``. With ``by_label``
+    the samples of each label are compared with its real images too, where there are enough of both.
     """
     side = split or ("validation" if what == "reconstructions" else "train")
     _check(metrics, count, k, replicates, batch, what, side)
+    if by_label and what != "samples":
+        raise ConfigError(f"labels are those of samples, not of {what}", hint="--what samples")
     chosen = combinations("sample", model.sampling, settings, sweep) if what == "samples" else [None]
     real: PixelSet | Statistics
     if is_statistics(data):
         real, side = _saved(model, data, what, metrics), "all"
     else:
-        real = _real(model, data, side)
+        real = _real(model, data, side, captions="auto" if by_label else "none")
     validation = _real(model, data, "validation") if what == "validation" else None
     count = count if what == "samples" else len(validation or real)
+    labels = _labels(model, real, count, seed) if by_label else {}
     protocol = Protocol(
         what="validation pictures" if what == "validation" else what,
         pictures=count,
@@ -75,12 +84,19 @@ def evaluate(
             samples.fill(count, batch=batch, report=report)
         return samples.pixels()
 
+    by_part = [metric for metric in metrics if metric != "diversity"]
     for one in chosen:
-        if missing := results.missing(metrics, one):
-            pixels = images(one)
-            for metric in missing:
-                with bar(f"measuring {metric}") as report:
-                    results.add(one, reference.measure(metric, pixels, count, report))
+        missing: list[tuple[str | None, Metric]] = [(None, name) for name in results.missing(metrics, one)]
+        missing += [(label, name) for label in labels for name in results.missing(by_part, one, label)]
+        pixels = images(one) if missing else None
+        for label, metric in missing:
+            assert pixels, "there is something to measure"
+            with bar(f"measuring {metric}") as report:
+                if label is None:
+                    values = reference.measure(metric, pixels, count, report)
+                else:
+                    values = reference.measure_part(metric, labels[label].real, pixels, labels[label].drawn)
+            results.add(one, values, label)
     if "diversity" in metrics and not results.real:
         results.add_real(reference.diversity(count))
     return results
@@ -99,8 +115,30 @@ def _check(
         raise ConfigError("validation pictures are compared with those of the training", hint="--split train")
 
 
-def _real(model: Pipeline, data: str, side: Side) -> PixelSet:
-    pixels = model.open(data, None if side == "all" else side)
+class OfLabel(NamedTuple):
+    """The pictures of a label, by number."""
+
+    real: list[int]
+    drawn: list[int]
+
+
+def _labels(model: Pipeline, real: PixelSet | Statistics, count: int, seed: int) -> dict[str, OfLabel]:
+    """The labels of which there are enough real images and samples."""
+    if not (isinstance(real, PixelSet) and model.words.known):
+        raise ConfigError("statistics have no labels", hint="name the pictures in place of --reference")
+    labels: dict[Caption, OfLabel] = defaultdict(lambda: OfLabel([], []))
+    for number, caption in enumerate(real.captions):
+        labels[caption].real.append(number)
+    for number, caption in enumerate(model.words.drawn(range(count), seed)):
+        labels[caption].drawn.append(number)
+    enough = {name: each for name, each in labels.items() if name and min(map(len, each)) >= LEAST}
+    if not enough:
+        raise DataError(f"no label has {LEAST} pictures and as many samples", hint="--count 10000")
+    return dict(sorted(enough.items()))
+
+
+def _real(model: Pipeline, data: str, side: Side, captions: str = "none") -> PixelSet:
+    pixels = model.open(data, None if side == "all" else side, captions=captions)
     if not len(pixels):
         raise DataError(f"{data} has no pictures on the side {side} of its split", hint="--split all")
     return pixels

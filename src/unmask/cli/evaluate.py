@@ -30,6 +30,7 @@ HELP = """Compare samples or reconstructions with real pictures: FID, KID, preci
   unmask evaluate runs/prior emoji --metrics prdc,diversity --temperature 0.5,0.7,0.9,1.0
   unmask evaluate runs/codec emoji --what reconstructions --out evaluation-codec
   unmask evaluate runs/prior emoji --what validation --out evaluation-real     what samples could reach
+  unmask evaluate runs/prior photos/ --by-label --out evaluation-labels        of a model trained on captions
   unmask evaluate runs/prior --reference stats.safetensors      saved by unmask fid photos/ --size 64 --save
 
 Lists are swept, every value with every other. Samples are kept in a folder, shared by all metrics. After a
@@ -53,6 +54,8 @@ class Arguments:
     """Samples for each setting. Of reconstructions and validation pictures all are taken."""
     split: Side | None = None
     """Real pictures to compare with. None: validation for reconstructions, else train."""
+    by_label: bool = False
+    """Also compare the samples of each label with its pictures, where there are ten of both."""
     k: int = 3
     """Neighbours that make the balls of precision, recall, density and coverage."""
     replicates: int = 20
@@ -93,6 +96,7 @@ def main(argv: list[str]) -> None:
         seed=arguments.seed,
         out=arguments.out,
         batch=arguments.batch,
+        by_label=arguments.by_label,
         bar=bar,
         **arguments.sampling.changes,
     )

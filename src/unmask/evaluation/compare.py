@@ -91,6 +91,7 @@ class Reference:
         else:
             features, moments = features_of(real, extractor, report=report), None
         self._real, self._codec, self._extractor = real, codec, extractor
+        self._k, self._replicates = k, replicates
         self._comparison = Comparison(features, moments, k=k, replicates=replicates)
 
     def measure(
@@ -103,6 +104,14 @@ class Reference:
                 return self._comparison.measure(metric, fake)
             codes = code_perplexity(self._codec, samples, list(range(count)))
             return _diversity(codes, kind_perplexity(self._kinds, self._comparison.features, fake))
+
+    def measure_part(
+        self, metric: Metric, rows: Sequence[int], samples: PixelSet, numbers: Sequence[int]
+    ) -> dict[str, Estimate]:
+        """The values of one metric for some of a set's pictures against some of the real ones."""
+        real = Comparison(self._comparison.features[rows], k=self._k, replicates=self._replicates)
+        with tuned_allocator():
+            return real.measure(metric, features_of(samples, self._extractor)[numbers])
 
     def diversity(self, count: int) -> dict[str, Estimate]:
         """The values that ``count`` of the real pictures have themselves: what samples could reach."""

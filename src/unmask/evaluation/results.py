@@ -59,21 +59,26 @@ class Results:
         """Metrics that real pictures have by themselves."""
         self._load()
 
-    def row(self, config: Settings | None) -> Row | None:
-        """Settings and metrics of what has been measured."""
+    def row(self, config: Settings | None, label: str | None = None) -> Row | None:
+        """Settings and metrics of what has been measured, of all pictures or of those of a label."""
         settings = _settings(config).items()
-        return next((row for row in self.rows if settings <= row.items()), None)
+        alike = (row for row in self.rows if settings <= row.items())
+        return next((row for row in alike if row.get("label") == label), None)
 
-    def missing(self, metrics: Sequence[Metric], config: Settings | None) -> list[Metric]:
+    def missing(
+        self, metrics: Sequence[Metric], config: Settings | None, label: str | None = None
+    ) -> list[Metric]:
         """Those of the metrics that have not been measured yet."""
-        row = self.row(config) or {}
+        row = self.row(config, label) or {}
         return [metric for metric in metrics if not row.keys() >= set(COLUMNS[metric])]
 
-    def add(self, config: Settings | None, values: "Mapping[str, Estimate]") -> None:
+    def add(
+        self, config: Settings | None, values: "Mapping[str, Estimate]", label: str | None = None
+    ) -> None:
         """Take in metrics and save them."""
-        row = self.row(config)
+        row = self.row(config, label)
         if row is None:
-            self.rows.append(row := _settings(config))
+            self.rows.append(row := _settings(config) | ({} if label is None else {"label": label}))
         row.update(plain(values))
         self._save()
 
@@ -92,12 +97,13 @@ class Results:
 
     def plot(self, columns: Sequence[str]) -> Path | None:
         """``results.png``, each metric over the first number swept; None if none was. It takes matplotlib."""
-        swept = _swept(self.rows)
+        rows = [row for row in self.rows if "label" not in row]
+        swept = _swept(rows)
         along = next((name for name in swept if SETTINGS[name].kind != "choice"), None)
         if along is None:
             return None
         path = self.folder / "results.png"
-        _plot(self.rows, columns, along, [name for name in swept if name != along], path)
+        _plot(rows, columns, along, [name for name in swept if name != along], path)
         return path
 
     def _save(self) -> None:
@@ -154,7 +160,7 @@ def table_of(rows: Sequence[Row], columns: Sequence[str]) -> Table:
     for name in (*settings, *columns):
         table.add_column(name.replace("_", " "), justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(*(_word(row[name]) for name in settings), *(as_text(row, name) for name in columns))
+        table.add_row(*(_word(row.get(name)) for name in settings), *(as_text(row, name) for name in columns))
     return table
 
 
@@ -191,9 +197,9 @@ def _swept(rows: Sequence[Row]) -> list[str]:
 
 
 def _shown(rows: Sequence[Row]) -> list[str]:
-    """The settings that a table of the rows shows."""
-    telling = (*ALWAYS, *_changed(rows))
-    return [name for name in SETTINGS if name in telling and any(name in row for row in rows)]
+    """The settings that a table of the rows shows, and the label where there are any."""
+    telling = (*ALWAYS, *_changed(rows), "label")
+    return [name for name in (*SETTINGS, "label") if name in telling and any(name in row for row in rows)]
 
 
 def plain(columns: "Mapping[str, Estimate]") -> Row:

@@ -9,12 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from tests.unit.training.test_train import CODEC, LOOP, PRIOR
+from unmask import sweep
 from unmask.cli.main import run_command
 from unmask.data.config import ImagesConfig
 from unmask.diffusion.likelihood import code_nats
 from unmask.errors import ConfigError, DataError, RunError, UnmaskError
+from unmask.evaluation.features import Extractor
+from unmask.evaluation.kid import kid, pairs_of
 from unmask.pipeline import load
 from unmask.samples import SampleFolder
 from unmask.third_party import weights
@@ -281,3 +285,41 @@ def test_a_mistake_about_retrieval_is_one_sentence(named, words, sentence):
     model, *others = words
     with pytest.raises(UnmaskError, match=sentence):
         run_command(["retrieve", model, named, "--split", "train", *others])
+
+
+def seen(images):
+    """What stands in for Inception: means of a few parts."""
+    return images.float().unfold(2, 4, 4).mean((3, 4)).flatten(1)
+
+
+def test_samples_of_a_label_are_compared_with_its_pictures(model, monkeypatch, capsys):
+    monkeypatch.setattr(sweep, "inception_features", lambda device: Extractor("means", seen))
+    words = ["--count", "40", "--metrics", "kid", "--steps", "2", "--replicates", "0", "--out", "by-label"]
+    run_command(["evaluate", "prior/best", "set.npy", *words, "--split", "all", "--by-label"])
+    rows = {
+        row.get("label"): row["kid"]
+        for row in json.loads(Path("by-label/results.json").read_text())["results"]
+    }
+    assert set(rows) == {None, "red house, noon", "dark tree"}
+    assert "label" in capsys.readouterr().out
+    captions = model.words.drawn(range(40), seed=0)
+    numbers = [number for number, caption in enumerate(captions) if caption == "dark tree"]
+    (folder,) = Path("by-label/samples").iterdir()
+    drawn = [Image.open(folder / f"{number:06d}.png") for number in numbers]
+    real, fake = np.load("set.npy")[1::2], np.stack([np.asarray(one) for one in drawn])
+    features = [seen(torch.from_numpy(pixels).permute(0, 3, 1, 2)) for pixels in (real, fake)]
+    wanted = kid(pairs_of(features[0]), features[1], replicates=0).value
+    assert rows["dark tree"] == pytest.approx(wanted, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["prior/best", "set.npy", "--what", "validation"], "labels are those of samples"),
+        (["prior/best", "set.npy", "--count", "9"], "no label has 10 pictures"),
+        (["codec/best", "set.npy"], "has no prior"),
+    ],
+)
+def test_a_mistake_about_labels_is_one_sentence(words, sentence):
+    with pytest.raises(UnmaskError, match=sentence):
+        run_command(["evaluate", *words, "--by-label", "--steps", "2", "--out", "mistaken"])
