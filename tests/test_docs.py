@@ -65,7 +65,12 @@ def arguments(function):
         (unmask.load, "`unmask.load", 1, ()),
         (unmask.Pipeline.sample, "New pictures", 1, ("self",)),
         (unmask.Pipeline.canvas, "Larger pictures", 1, ("self", "size", "changes")),
-        (unmask.Pipeline.inpaint, "Larger pictures", 2, ("self", "image", "mask", "changes")),
+        (
+            unmask.Pipeline.inpaint,
+            "Larger pictures",
+            2,
+            ("self", "image", "mask", "strength", "unlikely", "changes"),
+        ),
         (
             unmask.Pipeline.extend,
             "Larger pictures",

@@ -18,7 +18,8 @@ from unmask.diffusion.canvas import Canvas
 from unmask.diffusion.care import Work, plan_work
 from unmask.diffusion.fill import Denoiser, OnStep, watched
 from unmask.diffusion.guidance import Guided, without_context
-from unmask.diffusion.inpaint import refill
+from unmask.diffusion.inpaint import forget, refill
+from unmask.diffusion.likelihood import code_nats
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.schedule import Curve
 from unmask.diffusion.settings import Settings
@@ -26,6 +27,7 @@ from unmask.errors import ConfigError
 from unmask.progress import in_words, say
 
 BATCH = 16  # versions in memory at once
+PAIRS = 4  # of passes that tell which codes are unlikely
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,11 +82,29 @@ class Editor:
         origin = replace(self.origin, task="canvas", size=size, settings=work.settings, seed=seed)
         return inscribed(picture, origin)
 
-    def selected(self, image: Picture, mask: Picture | Box, seam: int | None = None) -> "Edit":
-        """The edit that draws again what a mask or a box selects of a picture."""
+    def selected(
+        self,
+        image: Picture,
+        mask: Picture | Box,
+        seam: int | None = None,
+        *,
+        strength: float = 1.0,
+        unlikely: bool = False,
+    ) -> "Edit":
+        """The edit that draws again what a mask or a box selects of a picture, or a share of its codes."""
+        if not 0 < strength <= 1:
+            raise ConfigError(f"strength {strength} should be above 0 and at most 1", hint="--strength 0.3")
         picture, box = open_picture(image, self.background), mask if isinstance(mask, tuple) else None
-        origin = replace(self.origin, task="inpaint", box=box, seam=seam)
+        origin = replace(
+            self.origin, task="inpaint", box=box, seam=seam, strength=strength, unlikely=unlikely
+        )
         return self._edit(picture, mask, seam, (0, 0, *picture.size), origin)
+
+    def varied(self, image: Picture, strength: float, *, unlikely: bool = False) -> "Edit":
+        """The edit that draws again a share of all codes of a picture."""
+        picture = open_picture(image, self.background)
+        edit = self.selected(picture, (0, 0, *picture.size), 0, strength=strength, unlikely=unlikely)
+        return replace(edit, origin=replace(edit.origin, task="vary", box=None, seam=None))
 
     def beyond(self, image: Picture, margins: Sides, seam: int | None = None) -> "Edit":
         """The edit that draws what lies beyond the edges of a picture, so many pixels on each side."""
@@ -164,26 +184,20 @@ class Edit:
         """Versions of the picture; with ``rank`` the one whose new codes are likeliest first."""
         if count < 1:
             raise ConfigError(f"{count} pictures cannot be drawn; 1 is the least", hint="--count 4")
-        editor, grid, codes = self.editor, self.patch.grid, self._known_codes()
+        editor, grid = self.editor, self.patch.grid
         work = plan_work(settings, torch.from_numpy(self.patch.masked), editor.window)
         settings = work.settings
-        denoise: Denoiser = Canvas(editor.denoise, editor.window, grid, settings, seed=seed)
-        if editor.by_context and settings.guidance != 1:
-            blank = without_context(codes != denoise.mask_id, denoise.mask_id)
-            denoise = Guided(denoise, settings.guidance, blank=blank)
+        denoise: Denoiser = (canvas := Canvas(editor.denoise, editor.window, grid, settings, seed=seed))
         if progress:
             editor.announce(work, count)
-        with watched(progress, denoise.mask_id, on_step) as on_step:
+        codes = self._known_codes(canvas, count, seed)
+        surroundings = torch.from_numpy(~self.patch.masked).flatten()
+        if editor.by_context and settings.guidance != 1 and surroundings.any():
+            blank = without_context(surroundings, canvas.mask_id)
+            denoise = Guided(canvas, settings.guidance, blank=blank)
+        with watched(progress, canvas.mask_id, on_step) as on_step:
             drawn = refill(
-                denoise,
-                codes,
-                grid,
-                count,
-                settings,
-                seed=seed,
-                curve=editor.curve,
-                batch=BATCH,
-                on_step=on_step,
+                denoise, codes, grid, settings, seed=seed, curve=editor.curve, batch=BATCH, on_step=on_step
             )
         best_first = drawn.log_p.argsort(descending=True, stable=True).tolist()
         origin = replace(self.origin, settings=settings, seed=seed)
@@ -197,8 +211,18 @@ class Edit:
         images = self.editor.decode(rearrange(codes, "B (h w) -> B h w", h=self.patch.grid[0]))
         return [self.patch.paste(image).crop(self.asked) for image in images]
 
-    def _known_codes(self) -> Tensor:
-        """(N,) codes of the patch, MASK where it is to be drawn again."""
-        codes = self.editor.encode(to_tensor(self.patch.pixels[None]).to(self.editor.device))
-        masked = torch.from_numpy(self.patch.masked).to(codes.device)
-        return codes[0].masked_fill(masked, self.editor.denoise.mask_id).flatten()
+    @property
+    def num_drawn(self) -> int:
+        """Codes that a version draws."""
+        return int(self._forgotten(1, 0).sum())
+
+    def _known_codes(self, denoise: Canvas, count: int, seed: int) -> Tensor:
+        """(count, N) codes of the patch, MASK where they are to be drawn again."""
+        codes = self.editor.encode(to_tensor(self.patch.pixels[None]).to(self.editor.device)).flatten(1)
+        told = self.origin.unlikely and self.origin.strength < 1
+        nats = code_nats(denoise, codes, 0, num_pairs=PAIRS, seed=seed)[0] if told else None
+        return codes.masked_fill(self._forgotten(count, seed, nats).to(codes.device), denoise.mask_id)
+
+    def _forgotten(self, count: int, seed: int, nats: Tensor | None = None) -> Tensor:
+        selected = torch.from_numpy(self.patch.masked).flatten()
+        return forget(selected, self.origin.strength, count, seed=seed, nats=nats)

@@ -11,6 +11,7 @@
 >>> model.canvas((96, 64), steps=4).size  # larger than the pictures of the training
 (96, 64)
 >>> ways = model.inpaint(new[0], (16, 16, 32, 24), count=3, steps=2)  # a box drawn again in three ways
+>>> like = model.vary(new[0], strength=0.2, count=2, steps=2)  # a fifth of its codes drawn again
 >>> model.extend(new[0], right=16, count=1, steps=2)[0].size  # what could lie beyond the edge
 (80, 64)
 >>> scores = model.score(new)  # scores.mean in bits per code; scores.bits picture by picture
@@ -173,7 +174,7 @@ class Pipeline:
                     on_step=on_step,
                 )
         grids = rearrange(codes, "B (h w) -> B h w", h=self.prior.grid[0])
-        origin = replace(self._told("", negative, guide), settings=chosen, seed=seed)
+        origin = replace(self._origin("", negative, guide), settings=chosen, seed=seed)
         # One by one: the last bit of a convolution, and so a pixel's last level, can depend on the company.
         return [
             inscribed(
@@ -201,7 +202,7 @@ class Pipeline:
         What a code could be is the mean over all windows of the trained size that contain it.
         """
         chosen = self.settings("canvas", settings, **changes)
-        return self._editor(chosen, prompt, negative, guide).canvas(
+        return self.told(chosen, prompt, negative, guide).canvas(
             size, chosen, seed=seed, progress=progress, on_step=on_step
         )
 
@@ -216,6 +217,8 @@ class Pipeline:
         count: int = 4,
         rank: bool = False,
         seam: int | None = None,
+        strength: float = 1.0,
+        unlikely: bool = False,
         settings: Settings | str | None = None,
         seed: int = 0,
         progress: bool = False,
@@ -229,9 +232,38 @@ class Pipeline:
         which new fades into old; unless given it is half as wide as a code, and 0 is a hard edge. With
         ``rank`` the version whose new codes the model finds likeliest comes first. Pictures larger than those
         of the training are a ``canvas``. Guidance exaggerates a ``prompt`` or, without one, the surroundings.
+        With a ``strength`` below 1 that share of the selected codes is drawn again: random ones, in each
+        version others, or the ``unlikely`` ones, of which the model thinks least.
         """
         chosen = self.settings("edit", settings, **changes)
-        edit = self._editor(chosen, prompt, negative, guide).selected(image, mask, seam)
+        edit = self.told(chosen, prompt, negative, guide).selected(
+            image, mask, seam, strength=strength, unlikely=unlikely
+        )
+        return edit.draw(count, chosen, seed=seed, rank=rank, progress=progress, on_step=on_step)
+
+    def vary(
+        self,
+        image: Picture,
+        prompt: str = "",
+        *,
+        negative: str = "",
+        guide: "Pipeline | None" = None,
+        strength: float = 0.3,
+        unlikely: bool = False,
+        count: int = 4,
+        rank: bool = False,
+        settings: Settings | str | None = None,
+        seed: int = 0,
+        progress: bool = False,
+        on_step: OnStep | None = None,
+        **changes: Any,
+    ) -> list[Image.Image]:
+        """``count`` variations of a picture: ``inpaint`` with all of it selected, at a low ``strength``.
+
+        All pixels come from the codec, those of codes that stay too.
+        """
+        chosen = self.settings("edit", settings, **changes)
+        edit = self.told(chosen, prompt, negative, guide).varied(image, strength, unlikely=unlikely)
         return edit.draw(count, chosen, seed=seed, rank=rank, progress=progress, on_step=on_step)
 
     def extend(
@@ -259,7 +291,7 @@ class Pipeline:
         The seam lies within the picture, along the edges that were moved.
         """
         chosen = self.settings("edit", settings, **changes)
-        edit = self._editor(chosen, prompt, negative, guide).beyond(image, (left, top, right, bottom), seam)
+        edit = self.told(chosen, prompt, negative, guide).beyond(image, (left, top, right, bottom), seam)
         return edit.draw(count, chosen, seed=seed, rank=rank, progress=progress, on_step=on_step)
 
     @torch.no_grad()
@@ -314,7 +346,7 @@ class Pipeline:
         captions = []
         for codes in (one for batch in self._codes(pictures) for one in batch):
             told = Given(self.denoiser, codes=codes)
-            drawn = refill(told, nothing, (1, len(nothing)), draws, Settings(), seed=seed)
+            drawn = refill(told, nothing.expand(draws, -1), (1, len(nothing)), Settings(), seed=seed)
             captions.append(self.words.count(drawn.codes))
         return captions
 
@@ -448,16 +480,16 @@ class Pipeline:
                 "a guide must know the same codes and words: it is another checkpoint, or a smaller prior"
             )
 
-    def _editor(self, settings: Settings, prompt: str, negative: str, guide: "Pipeline | None") -> Editor:
+    def told(self, settings: Settings, prompt: str, negative: str, guide: "Pipeline | None") -> Editor:
         """The editor, told something."""
         return replace(
             self.editor,
             denoise=self._given(self._guided(settings, negative, guide), prompt),
             by_context=not prompt and guide is None,
-            origin=self._told(prompt, negative, guide),
+            origin=self._origin(prompt, negative, guide),
         )
 
-    def _told(self, prompt: str, negative: str, guide: "Pipeline | None") -> Provenance:
+    def _origin(self, prompt: str, negative: str, guide: "Pipeline | None") -> Provenance:
         """The model, and what it is told."""
         weaker = guide.fingerprint if guide else None
         return replace(self.origin, prompt=prompt or None, negative=negative, guide=weaker)

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from unmask.data.provenance import read
+
 
 @pytest.fixture
 def photo(tmp_path):
@@ -86,3 +88,14 @@ def test_a_mistake_is_one_sentence(shell, trained, photo, words, sentence):
     said = shell(*(trained.folder / models[word] if word in models else word for word in words), code=2)
     assert said.startswith("error: ")
     assert sentence in said
+
+
+def test_a_picture_is_varied_and_its_file_says_how(shell, model, tmp_path):
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (16, 16, 3), dtype=np.uint8)).save(
+        tmp_path / "photo.png"
+    )
+    said = shell("vary", model, "photo.png", "--strength", "0.5", "--count", "2", "--steps", "2")
+    assert said.split()[:2] == ["varied-1.png", "varied-2.png"]
+    origin = read((tmp_path / "varied-2.png").read_bytes())
+    assert (origin.task, origin.strength, origin.number, origin.settings.steps) == ("vary", 0.5, 1, 2)
+    assert "above 0" in shell("vary", model, "photo.png", "--strength", "2", code=2)

@@ -67,18 +67,6 @@ ToldOption = Annotated[Told, arg(name="")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Versions:
-    """What comes of an edit."""
-
-    count: int = 4
-    """Versions to make."""
-    rank: bool = False
-    """Put the versions in order, the one whose new codes the model finds likeliest first."""
-    seam: int | None = None
-    """Pixels over which what is new fades into the picture. 0: a hard edge. None: half a code."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class SettingsFlags:
     """How codes are drawn; what is not said is as the model recommends."""
 

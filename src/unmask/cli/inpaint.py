@@ -1,22 +1,13 @@
 """``unmask inpaint``: a part of a picture, drawn anew."""
 
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from unmask.cli.arguments import (
-    Drawing,
-    SettingsOption,
-    Told,
-    ToldOption,
-    Versions,
-    settings_flags,
-)
-from unmask.cli.loading import load_model
-from unmask.cli.pictures import check_out, write_pictures
+from unmask.cli.edits import EditArguments, Seam, Unlikely
 from unmask.data.pictures import open_picture
 from unmask.errors import ConfigError
 
@@ -36,33 +27,26 @@ things at the size at which it saw them: shrink photographs until their contents
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments(Drawing):
+class Arguments(EditArguments):
     """Arguments of the command."""
 
-    image: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="IMAGE")]
-    """File of the picture."""
     box: Annotated[str | None, tyro.conf.arg(metavar="X,Y,W,H")] = None
     """What to replace: left, top, width and height, in pixels."""
     mask: Path | None = None
     """What to replace: a picture of the same size, white there."""
+    strength: float = 1.0
+    """Share of the selected codes to draw again: below 1, the new stays near to the old."""
+    unlikely: Unlikely = False
+    seam: Seam = None
     out: Path = Path("inpainted.png")
     """A PNG; several versions are numbered: inpainted-1.png and so on."""
-    versions: Annotated[Versions, tyro.conf.arg(name="")] = field(default_factory=Versions)
-    told: ToldOption = field(default_factory=Told)
-    sampling: SettingsOption = field(default_factory=settings_flags("edit"))
 
 
 def main(argv: list[str]) -> None:
     """Draw the versions and write them."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask inpaint", description=HELP)
-    check_out(arguments.out)
-    mask = _mask(arguments)
-    open_picture(arguments.image)  # what is no picture is refused before a model is opened
-    model = load_model(arguments.model, arguments.device, arguments.backend)
-    asked = asdict(arguments.told) | asdict(arguments.versions) | arguments.keywords
-    pictures = model.inpaint(arguments.image, mask, **asked)
-    for path in write_pictures(pictures, arguments.out):
-        print(path)
+    how = {name: getattr(arguments, name) for name in ("strength", "unlikely", "seam")}
+    arguments.draw("inpaint", arguments.out, mask=_mask(arguments), **how)
 
 
 def _mask(arguments: Arguments) -> "Image.Image | Box":

@@ -27,6 +27,7 @@ COMMANDS = {
     "canvas": ("unmask.cli.canvas", "draw a picture larger than those of the training"),
     "inpaint": ("unmask.cli.inpaint", "draw a part of a picture again, in several versions"),
     "extend": ("unmask.cli.extend", "draw what could lie beyond the edges of a picture"),
+    "vary": ("unmask.cli.vary", "draw variations of a picture, as different as you like"),
     "caption": ("unmask.cli.caption", "say what pictures show, in the words of a model's training"),
     "classify": ("unmask.cli.classify", "which label pictures have, and how often it is the right one"),
     "studio": ("unmask.cli.studio", "all of this on a web page, on your own machine"),

@@ -26,7 +26,7 @@ SIGNATURE, HEAD = b"\x89PNG\r\n\x1a\n", KEY.encode() + bytes(5)  # not compresse
 class Provenance:
     """What a picture depends on, but for pictures that went in. Defaults are not written."""
 
-    task: Literal["sample", "canvas", "inpaint", "extend"] = "sample"
+    task: Literal["sample", "canvas", "inpaint", "extend", "vary"] = "sample"
     model: str = ""
     """Its name as its user gave it, without the folders above."""
     fingerprint: str = ""
@@ -44,6 +44,10 @@ class Provenance:
     margins: tuple[int, int, int, int] | None = None
     """Pixels added left, above, right and below."""
     seam: int | None = None
+    strength: float = 1.0
+    """The share of the selected codes that was drawn again."""
+    unlikely: bool = False
+    """Those that the model thinks least of, instead of random ones."""
     settings: Settings = field(default_factory=Settings)
 
     def __str__(self) -> str:

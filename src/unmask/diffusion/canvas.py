@@ -33,6 +33,8 @@ class Canvas:
     Beyond codes and logits, memory holds ``batch`` windows at a time, however large the canvas.
     """
 
+    causal, caption_length = False, 0  # of priors, which are scored as well
+
     def __init__(
         self,
         denoise: Denoiser,
@@ -68,7 +70,7 @@ class Canvas:
         places = chosen.nonzero()[names.argsort(stable=True)]  # (n, 3) image, row, column; equal ones adjoin
         views = Views(*(self._view(x) for x in (canvas, wanted, _number(wanted))))
         total = torch.zeros(int(wanted.sum()), self.mask_id, dtype=torch.float64)
-        for times in torch.split(repeats, self.batch):
+        for times in torch.split(repeats, self.batch) if len(repeats) else ():  # a score may want none
             now, places = places.tensor_split([int(times.sum())])
             self._add(total, views, now, times, codes.device)
         votes = F.avg_pool2d(self._widen(chosen.double(), 0), self.window, 1, divisor_override=1)

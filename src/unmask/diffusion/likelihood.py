@@ -75,7 +75,11 @@ def code_nats(prior: Prior, codes: Tensor, first: int, *, num_pairs: int, seed: 
 def code_costs(prior: Prior, codes: Tensor, masked: Tensor) -> Tensor:
     """(B, N): −log p(code | what the prior may see of the rest) in nats where masked, 0 elsewhere."""
     shown = codes if prior.causal else torch.where(masked, prior.mask_id, codes)
-    return process.cross_entropy(lambda codes, where, rng: prior(codes, where), codes, shown, masked)
+
+    def network(codes: Tensor, where: Tensor, rng: torch.Generator | None) -> Tensor:
+        return prior(codes, where).to(codes.device, torch.float32)  # a canvas answers in float64 on the CPU
+
+    return process.cross_entropy(network, codes, shown, masked)
 
 
 class Bound:

@@ -36,22 +36,24 @@ def make_plan(
     """(B, N) steps of the settings' schedule and order; even × random is the paper's chain.
 
     ``images`` are the numbers of the pictures within a request: each has a plan of its own, whatever batch it
-    is in. It covers the positions that are ``masked``, (N,) bool, or all; a rule finds the order later, and
-    begins with a random one. ``optimal`` wants the model's curve.
+    is in. It covers the positions that are ``masked``, (N,) bool or (B, N), as many in each, or all; a rule
+    finds the order later, and begins with a random one. ``optimal`` wants the model's curve.
     """
-    masked = torch.ones(grid[0] * grid[1], dtype=torch.bool) if masked is None else masked.cpu()
-    num_masked = int(masked.sum())
+    every = torch.ones(grid[0] * grid[1], dtype=torch.bool)
+    rows = (every if masked is None else masked.cpu()).expand(len(images), -1)
+    num_masked = int(rows[0].sum())
     num_steps, make_order = settings.steps or num_masked, ORDERS.get(settings.order, random_order)
     numbers = torch.arange(images.start, images.stop)
     if settings.schedule == "even":
         steps = even_steps(num_masked, num_steps, numbers, seed)
     else:
-        share = num_masked / len(masked)
+        share = num_masked / len(every)
         steps = _repeat(_counts(settings.schedule, num_masked, num_steps, share, curve))
-    order = make_order(grid, numbers, seed)[:, masked].argsort(dim=1).argsort(dim=1)  # of those alone
-    plans = torch.zeros(len(images), len(masked), dtype=torch.int64)
-    plans[:, masked] = steps.expand_as(order).gather(1, order)
-    return plans
+    places = make_order(grid, numbers, seed).expand(rows.shape)[rows].view(len(images), num_masked)
+    order = places.argsort(dim=1).argsort(dim=1)  # of those alone
+    return torch.zeros(rows.shape, dtype=torch.int64).masked_scatter(
+        rows, steps.expand_as(order).gather(1, order)
+    )
 
 
 def even_plan(images: range, num_positions: int, num_steps: int, *, seed: int) -> Tensor:

@@ -1,0 +1,43 @@
+"""What the commands that change a picture share: arguments, and the way from a picture to its versions."""
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from tyro.conf import Positional, arg
+
+from unmask.cli.arguments import Drawing, SettingsOption, Told, ToldOption, settings_flags
+from unmask.cli.loading import load_model
+from unmask.cli.pictures import check_out, write_pictures
+from unmask.data.pictures import open_picture
+
+Seam = Annotated[
+    int | None,
+    arg(help="Pixels over which what is new fades into the picture. 0: a hard edge. None: half a code."),
+]
+Unlikely = Annotated[
+    bool, arg(help="Draw that share of which the model thinks least, instead of a random one.")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditArguments(Drawing):
+    """Arguments of every edit."""
+
+    image: Annotated[Positional[Path], arg(metavar="IMAGE")]
+    """File of the picture."""
+    count: int = 4
+    """Versions to make."""
+    rank: bool = False
+    """Put the versions in order, the one whose new codes the model finds likeliest first."""
+    told: ToldOption = field(default_factory=Told)
+    sampling: SettingsOption = field(default_factory=settings_flags("edit"))
+
+    def draw(self, how: Literal["inpaint", "extend", "vary"], out: Path, **given: Any) -> None:
+        """Draw versions by the model's method of that name, told what is ``given`` too, and write them."""
+        check_out(out)
+        open_picture(self.image)  # what is no picture is refused before a model is opened
+        model = load_model(self.model, self.device, self.backend)
+        asked = {"count": self.count, "rank": self.rank} | asdict(self.told) | self.keywords
+        for path in write_pictures(getattr(model, how)(self.image, **given, **asked), out):
+            print(path)
