@@ -7,6 +7,7 @@ import torch
 
 from tests.untrained import untrained
 from unmask import tuning
+from unmask.cli import tune as command
 from unmask.diffusion.settings import Settings
 from unmask.errors import ConfigError
 from unmask.pipeline import Pipeline
@@ -103,6 +104,12 @@ def test_the_fewest_steps_that_are_as_good_become_the_recommended_ones():
     assert sampling["recommended"]["budgets"][0] == {"steps": 8, "temperature": 0.7}
     assert sampling["mine"] == known["mine"]
     assert known["recommended"]["sample"] == {"steps": 5}
+
+
+def test_a_model_that_others_share_is_left_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"emoji is shared.*\n.*--save FOLDER"):
+        command.main(["emoji", "emoji-3d"])
 
 
 def test_a_plot_has_quality_over_passes_and_over_seconds(tmp_path):

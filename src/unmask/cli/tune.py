@@ -60,17 +60,17 @@ class Arguments:
 def main(argv: list[str]) -> None:
     """Search, write the settings into the model, and show them."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask tune", description=HELP)
-    from unmask.models import builtin_names, locate, open_model
+    from unmask.models import locate, open_model
     from unmask.progress import bar
     from unmask.storage import bundles
     from unmask.tuning import COLUMNS, plot, tune
 
-    folder = arguments.save or locate(arguments.model)
-    if arguments.save is None and (arguments.model in builtin_names() or not Path(arguments.model).exists()):
+    if arguments.save is None and not Path(arguments.model).exists():
         raise ConfigError(
             f"{arguments.model} is shared, and new settings are for a model of your own",
             hint=f"keep them in a copy:  unmask tune {arguments.model} {arguments.data} --save FOLDER",
         )
+    folder = arguments.save or locate(arguments.model)
     tuning = tune(
         load_model(arguments.model, arguments.device, arguments.backend),
         arguments.data,
