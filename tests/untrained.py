@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.config import CodecConfig, QuantizerConfig
 from unmask.prior.config import PriorConfig
-from unmask.prior.transformer import Transformer
+from unmask.prior.transformer import NO_TEXT, Text, Transformer
 from unmask.rng import generator
 from unmask.storage.bundles import Bundle, Part
 
@@ -21,11 +21,14 @@ SMALL_CODEC = CodecConfig(
 )
 
 
-def untrained(kind: str = "absorbing", *, edge: int = 4) -> Bundle:
-    """Random weights, for pictures of ``edge``×``edge`` codes."""
+def untrained(kind: str = "absorbing", *, edge: int = 4, words: tuple[str, ...] = ()) -> Bundle:
+    """Random weights, for pictures of ``edge``×``edge`` codes, and for captions of up to four words."""
     codec = replace(SMALL_CODEC, multipliers=(1, 2, 2))
     prior, grid = PriorConfig(kind=kind, width=16, depth=2, heads=2), (edge, edge)
-    networks = Autoencoder(codec, generator(0, "codec")), Transformer(prior, K, grid, generator(0, "prior"))
-    configs = asdict(codec), asdict(prior) | {"codebook_size": K, "grid": list(grid)}
+    text = Text(4, len(words) + 1) if words else NO_TEXT
+    network = Transformer(prior, K, grid, generator(0, "prior"), text)
+    networks = Autoencoder(codec, generator(0, "codec")), network
+    told = {"words": sorted(words), "caption_length": text.length} if words else {}
+    configs = asdict(codec), asdict(prior) | {"codebook_size": K, "grid": list(grid)} | told
     parts = [Part(config, network.state_dict()) for config, network in zip(configs, networks, strict=True)]
     return Bundle(*parts, about={"image_size": FACTOR * edge})

@@ -480,7 +480,9 @@ class Pipeline:
                 "a guide must know the same codes and words: it is another checkpoint, or a smaller prior"
             )
 
-    def told(self, settings: Settings, prompt: str, negative: str, guide: "Pipeline | None") -> Editor:
+    def told(
+        self, settings: Settings, prompt: str = "", negative: str = "", guide: "Pipeline | None" = None
+    ) -> Editor:
         """The editor, told something."""
         return replace(
             self.editor,

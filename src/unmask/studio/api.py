@@ -20,6 +20,7 @@ from unmask.studio.jobs import Job, Jobs
 from unmask.studio.recipes import all_of, recipe_of
 from unmask.studio.schema import (
     Canvas,
+    Caption,
     Extend,
     Inpaint,
     JobView,
@@ -29,6 +30,7 @@ from unmask.studio.schema import (
     Request,
     Sample,
     Score,
+    Vary,
 )
 from unmask.studio.tasks import task_of
 
@@ -112,6 +114,8 @@ class Studio:
                 name: {use: self.model.settings(use, name).of(use) for use in get_args(Use)}
                 for name in {RECOMMENDED: None, **self.model.sampling, PAPER: None}
             },
+            words=list(self.model.words.vocabulary.words) if self.model.words.vocabulary else [],
+            caption_length=self.model.words.length,
             limits={
                 name[4:].lower(): value for name, value in vars(limits).items() if name.startswith("MAX_")
             },
@@ -182,6 +186,11 @@ def api(studio: Studio) -> APIRouter:
         """Draw a part of a picture anew; other pixels stay, but for a seam of half a code."""
         return studio.submit(request)
 
+    @routes.post("/vary", **POST)
+    def vary(request: Vary) -> JobView:
+        """Draw variations of a picture: a share of its codes anew."""
+        return studio.submit(request)
+
     @routes.post("/extend", **POST)
     def extend(request: Extend) -> JobView:
         """Draw what could lie beyond the edges of a picture."""
@@ -190,6 +199,11 @@ def api(studio: Studio) -> APIRouter:
     @routes.post("/reconstruct", **POST)
     def reconstruct(request: Reconstruct) -> JobView:
         """Put the centre of a picture through the codec: what went in, what came out, and the codes."""
+        return studio.submit(request)
+
+    @routes.post("/caption", **POST)
+    def caption(request: Caption) -> JobView:
+        """Say what the centre of a picture shows, of models that were trained on captions."""
         return studio.submit(request)
 
     @routes.post("/score", **POST)

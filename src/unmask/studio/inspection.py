@@ -1,6 +1,7 @@
 """What a model makes of a picture: its reconstruction, its codes, and how surprising each of them is."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -14,7 +15,7 @@ from unmask.data.pictures import encoded
 from unmask.data.transforms import square, to_pictures, to_tensor
 from unmask.diffusion.likelihood import code_nats
 from unmask.evaluation.distortion import psnr
-from unmask.pipeline import Pipeline
+from unmask.pipeline import BATCH, Pipeline
 from unmask.prior.transformer import Transformer
 from unmask.studio.jobs import Outcome, Report
 
@@ -46,6 +47,18 @@ def score(model: Pipeline, picture: Image.Image, draws: int, seed: int, report: 
         "surprise": (nats / math.log(2)).view(codes.shape[1:]).tolist(),
     }
     return Outcome(pictures=[encoded(seen)], figures=figures)
+
+
+@torch.no_grad()
+def caption(model: Pipeline, picture: Image.Image, draws: int, seed: int, report: Report) -> Outcome:
+    """Captions of a picture, and words of it, with the share of draws that each came up in."""
+    batches = -(-draws // BATCH)
+    with _reporting(model.prior, model.words.length * batches, report):
+        (captions,) = model.caption([picture], draws=draws, seed=seed)
+    words: Counter[str] = Counter()
+    for text, share in captions.items():
+        words.update(dict.fromkeys(text.split(), share))
+    return Outcome(pictures=[], figures={"captions": captions, "words": dict(words.most_common())})
 
 
 @contextmanager

@@ -8,8 +8,9 @@ MAX_STEPS = 1024
 MAX_EDGE_PX = 4096
 MAX_SEAM_PX = 64
 """Pixels over which an edit may fade into its picture."""
+MAX_PROMPT_CHARACTERS = 1000
 MAX_DRAWS = 64
-"""Masks by which one picture is scored."""
+"""Masks by which one picture is scored, and captions that are drawn for it."""
 MAX_UPLOAD_PIXELS = 2**22
 """Of a picture that comes in, and of one that is drawn: what a job has drawn, the next can go on with."""
 MAX_UPLOAD_BYTES = 6 * MAX_UPLOAD_PIXELS

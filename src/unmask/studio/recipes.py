@@ -9,6 +9,7 @@ from unmask.diffusion.settings import SETTINGS
 from unmask.pipeline import Pipeline
 from unmask.studio.schema import (
     Canvas,
+    Caption,
     Drawing,
     Extend,
     Inpaint,
@@ -17,6 +18,7 @@ from unmask.studio.schema import (
     Request,
     Sample,
     Score,
+    Vary,
 )
 from unmask.studio.tasks import settings_of
 
@@ -27,7 +29,8 @@ OPEN = f'picture = Image.open("{IMAGE}")'
 def recipe_of(request: Request, model: Pipeline, name: str) -> Recipe:
     """The commands that give what the request gives, with its pictures in files named as they are here."""
     command, said = request.__class__.__name__.lower(), _said(request, model)
-    words = ["unmask", command, name, *_words(request), *_options(said)]
+    shown = {option: value for option, value in said.items() if option not in ("prompt", "first")}
+    words = ["unmask", command, name, *_words(request), *_options(shown)]
     return Recipe(command=shlex.join(words), python=_python(request, said, name))
 
 
@@ -53,15 +56,18 @@ def _said(request: Request, model: Pipeline) -> dict[str, JsonValue]:
 
 
 def _words(request: Request) -> list[str]:
+    told = [request.prompt] if isinstance(request, Drawing) and request.prompt is not None else []
     match request:
         case Sample():
-            return ["--count", str(request.count)]
+            return [*told, "--count", str(request.first + request.count)]
         case Canvas():
-            return ["--size", f"{request.width}x{request.height}"]
+            return [*told, "--size", f"{request.width}x{request.height}"]
         case Inpaint():
             box = request.box and ",".join(map(str, request.box))
-            return [IMAGE, f"--box={box}" if box else f"--mask={MASK}"]
-        case Extend():
+            return [IMAGE, *told, f"--box={box}" if box else f"--mask={MASK}"]
+        case Extend() | Vary():
+            return [IMAGE, *told]
+        case Caption():
             return [IMAGE]
         case Reconstruct() | Score():
             return ["FOLDER", "--split", "all"]
@@ -93,9 +99,12 @@ def _call(request: Request, settings: list[str]) -> tuple[list[str], bool]:
         case Inpaint():
             mask = repr(request.box) if request.box else f'Image.open("{MASK}")'
             return [OPEN, f"versions = model.inpaint({', '.join(['picture', mask, *settings])})"], True
-        case Extend():
-            return [OPEN, f"versions = model.extend({', '.join(['picture', *settings])})"], True
+        case Extend() | Vary():
+            method = type(request).__name__.lower()
+            return [OPEN, f"versions = model.{method}({', '.join(['picture', *settings])})"], True
         case Reconstruct():
             return [OPEN, "(reconstruction,) = model.reconstruct([picture])"], True
+        case Caption():
+            return [OPEN, f"(captions,) = model.caption({', '.join(['[picture]', *settings])})"], True
         case Score():
             return [OPEN, f"bits_per_code = model.score({', '.join(['[picture]', *settings])}).mean"], True

@@ -12,6 +12,7 @@ from unmask.studio.limits import (
     MAX_COUNT,
     MAX_DRAWS,
     MAX_EDGE_PX,
+    MAX_PROMPT_CHARACTERS,
     MAX_SEAM_PX,
     MAX_STEPS,
     MAX_UPLOAD_BYTES,
@@ -32,6 +33,13 @@ Margin = Annotated[int, Field(ge=0, le=MAX_EDGE_PX)]
 Pixel = Annotated[int, Field(ge=-MAX_EDGE_PX, le=MAX_EDGE_PX)]
 
 
+Words = Annotated[str, Field(max_length=MAX_PROMPT_CHARACTERS)]
+Strength = Annotated[float, Field(gt=0, le=1, description="The share of the codes that is drawn anew.")]
+Unlikely = Annotated[
+    bool, Field(description="That share of which the model thinks least, instead of a random one.")
+]
+
+
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -42,6 +50,10 @@ class Drawing(_Request):
     use: ClassVar[Use]
     settings: str = Field(default=RECOMMENDED, description="Where to begin: one of the names in `sampling`.")
     seed: Seed = 0
+    prompt: Words | None = Field(
+        default=None, description="What to draw, if the model knows words; null: new pictures as in training."
+    )
+    negative: Words = Field(default="", description="What guidance leads away from.")
 
     @property
     def changes(self) -> dict[str, Any]:
@@ -84,6 +96,7 @@ class Sample(Drawing):
     """New pictures."""
 
     count: Count = 1
+    first: Annotated[int, Field(ge=0, le=2**31, description="Number of the first of them.")] = 0
 
 
 @_with_settings("canvas")
@@ -101,21 +114,35 @@ class Edit(Drawing):
     image: Picture
     count: Count = 4
     rank: bool = Field(default=False, description="The version that the model finds likeliest first.")
+
+
+class Seamed(Edit):
+    """What there is to say of edits of parts."""
+
     seam: Annotated[int, Field(ge=0, le=MAX_SEAM_PX)] | None = Field(
         default=None, description="Pixels over which new fades into old; unless given, half a code."
     )
 
 
-class Inpaint(Edit):
+class Inpaint(Seamed):
     """Versions of a picture, a part of which is drawn anew: what is white in the mask, or a box."""
 
     mask: Picture | None = None
     box: tuple[Pixel, Pixel, Edge, Edge] | None = Field(
         default=None, description="Left, top, width and height in pixels."
     )
+    strength: Strength = 1.0
+    unlikely: Unlikely = False
 
 
-class Extend(Edit):
+class Vary(Edit):
+    """Variations of a picture, of which a share of the codes is drawn anew."""
+
+    strength: Strength = 0.3
+    unlikely: Unlikely = False
+
+
+class Extend(Seamed):
     """Versions of a picture with so many pixels more on each side."""
 
     left: Margin = 0
@@ -130,6 +157,14 @@ class Reconstruct(_Request):
     image: Picture
 
 
+class Caption(_Request):
+    """What a picture shows, in the words of the model."""
+
+    image: Picture
+    draws: Annotated[int, Field(ge=1, le=MAX_DRAWS)] = 32
+    seed: Seed = 0
+
+
 class Score(_Request):
     """How likely a picture is."""
 
@@ -138,7 +173,7 @@ class Score(_Request):
     seed: Seed = 0
 
 
-Request = Sample | Canvas | Inpaint | Extend | Reconstruct | Score
+Request = Sample | Canvas | Inpaint | Vary | Extend | Reconstruct | Caption | Score
 
 
 class Recipe(BaseModel):
@@ -161,7 +196,8 @@ class JobView(BaseModel):
     pictures: list[str] = Field(description="Addresses of the results, PNG files.")
     figures: dict[str, Any] | None = Field(
         description="Of reconstruct: psnr_db (null: equal) and codes, row by row. Of score: bits_per_code, "
-        "bits, exact (or an upper bound) and surprise, the bits of each code, row by row."
+        "bits, exact (or an upper bound) and surprise, the bits of each code, row by row. Of caption: "
+        "captions and words, each with the share of draws that it came up in, the largest first."
     )
     settings: dict[str, Any] = Field(description="All that was drawn with: the request without its pictures.")
     recipe: Recipe
@@ -183,6 +219,8 @@ class ModelView(BaseModel):
     sampling: dict[str, dict[Use, dict[str, Any]]] = Field(
         description="Settings by name and use; `recommended` is what a form begins with."
     )
+    words: list[str] = Field(description="What a prompt may say; none of a model without captions.")
+    caption_length: int = Field(description="Words that a prompt has room for.")
     limits: dict[str, int]
     about: dict[str, Any] = Field(description="Data, licence and figures of the training, where known.")
 

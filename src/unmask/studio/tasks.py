@@ -11,14 +11,25 @@ from unmask.data.patches import Box
 from unmask.data.pictures import encoded
 from unmask.diffusion.fill import OnStep
 from unmask.diffusion.settings import Settings
-from unmask.editing import Edit
+from unmask.editing import Edit, Editor
 from unmask.errors import ConfigError, DataError
 from unmask.pipeline import Pipeline
-from unmask.studio.inspection import reconstruct, score
+from unmask.studio.inspection import caption, reconstruct, score
 from unmask.studio.jobs import Outcome, Report, Task
 from unmask.studio.limits import MAX_CODES, MAX_UPLOAD_PIXELS
 from unmask.studio.pictures import receive, thumbnail
-from unmask.studio.schema import Canvas, Drawing, Extend, Inpaint, Reconstruct, Request, Sample, Score
+from unmask.studio.schema import (
+    Canvas,
+    Caption,
+    Drawing,
+    Extend,
+    Inpaint,
+    Reconstruct,
+    Request,
+    Sample,
+    Score,
+    Vary,
+)
 from unmask.studio.schema import Edit as EditRequest
 
 Show = Callable[[Tensor], list[Image.Image]]
@@ -34,11 +45,17 @@ def task_of(request: Request, model: Pipeline) -> Task:
             return _canvas(request, model)
         case Inpaint():
             return _inpainting(request, model)
+        case Vary():
+            return _varying(request, model)
         case Extend():
             return _extending(request, model)
         case Reconstruct():
             picture = receive(request.image, background=model.images.background)
             return lambda report: reconstruct(model, picture, report)
+        case Caption():
+            picture = receive(request.image, background=model.images.background)
+            _check_captions(model)
+            return lambda report: caption(model, picture, request.draws, request.seed, report)
         case Score():
             picture = receive(request.image, background=model.images.background)
             return lambda report: score(model, picture, request.draws, request.seed, report)
@@ -58,12 +75,20 @@ def warm_up(model: Pipeline) -> None:
 def _sampling(request: Sample, model: Pipeline) -> Task:
     num_codes = request.count * model.prior.num_positions
     _check_codes(num_codes)
-
+    _check_words(request, model)
     settings = settings_of(request, model)
 
     def run(report: Report) -> Outcome:
-        on_step = _reporting(report, model, num_codes, model.preview)
-        return _outcome(model.sample(request.count, settings=settings, seed=request.seed, on_step=on_step))
+        pictures = model.sample(
+            request.count,
+            request.prompt,
+            negative=request.negative,
+            settings=settings,
+            seed=request.seed,
+            first=request.first,
+            on_step=_reporting(report, model, num_codes, model.preview),
+        )
+        return _outcome(pictures)
 
     return run
 
@@ -71,13 +96,14 @@ def _sampling(request: Sample, model: Pipeline) -> Task:
 def _canvas(request: Canvas, model: Pipeline) -> Task:
     size, settings = (request.width, request.height), settings_of(request, model)
     h, w = grid = _grid(size, model)
+    editor = _told(request, model)
 
     def show(codes: Tensor) -> list[Image.Image]:
         return [picture.crop((0, 0, *size)) for picture in model.preview(codes, grid)]
 
     def run(report: Report) -> Outcome:
         on_step = _reporting(report, model, h * w, show)
-        return _outcome([model.canvas(size, settings=settings, seed=request.seed, on_step=on_step)])
+        return _outcome([editor.canvas(size, settings, seed=request.seed, on_step=on_step)])
 
     return run
 
@@ -85,18 +111,28 @@ def _canvas(request: Canvas, model: Pipeline) -> Task:
 def _inpainting(request: Inpaint, model: Pipeline) -> Task:
     picture, mask = receive(request.image, background=model.images.background), _selected(request)
     _grid(picture.size, model, request.count)
-    return _editing(request, model, model.editor.selected(picture, mask, request.seam))
+    edit = _told(request, model).selected(
+        picture, mask, request.seam, strength=request.strength, unlikely=request.unlikely
+    )
+    return _editing(request, model, edit)
+
+
+def _varying(request: Vary, model: Pipeline) -> Task:
+    picture = receive(request.image, background=model.images.background)
+    _grid(picture.size, model, request.count)
+    edit = _told(request, model).varied(picture, request.strength, unlikely=request.unlikely)
+    return _editing(request, model, edit)
 
 
 def _extending(request: Extend, model: Pipeline) -> Task:
     picture = receive(request.image, background=model.images.background)
     left, top, right, bottom = margins = request.left, request.top, request.right, request.bottom
     _grid((left + picture.width + right, top + picture.height + bottom), model, request.count)
-    return _editing(request, model, model.editor.beyond(picture, margins, request.seam))
+    return _editing(request, model, _told(request, model).beyond(picture, margins, request.seam))
 
 
 def _editing(request: EditRequest, model: Pipeline, edit: Edit) -> Task:
-    settings, num_codes = settings_of(request, model), request.count * int(edit.patch.masked.sum())
+    settings, num_codes = settings_of(request, model), request.count * edit.num_drawn
 
     def run(report: Report) -> Outcome:
         on_step = _reporting(report, model, num_codes, edit.show)
@@ -105,6 +141,22 @@ def _editing(request: EditRequest, model: Pipeline, edit: Edit) -> Task:
         )
 
     return run
+
+
+def _told(request: Drawing, model: Pipeline) -> Editor:
+    _check_words(request, model)
+    return model.told(settings_of(request, model), request.prompt or "", request.negative)
+
+
+def _check_words(request: Drawing, model: Pipeline) -> None:
+    """Refuse words that the model does not know."""
+    for text in (request.prompt or "", request.negative):
+        model.words.ids(text)
+
+
+def _check_captions(model: Pipeline) -> None:
+    if model.words.known and model.prior.causal:
+        raise ConfigError("an autoregressive prior reads words before codes: it captions nothing")
 
 
 def settings_of(request: Drawing, model: Pipeline) -> Settings:

@@ -15,7 +15,7 @@ from unmask.studio.server import create_app
 
 pytestmark = pytest.mark.slow
 
-PATHS = ["sample", "canvas", "inpaint", "extend", "reconstruct", "score"]
+PATHS = ["sample", "canvas", "inpaint", "vary", "extend", "reconstruct", "caption", "score"]
 FEW = settings(max_examples=30, suppress_health_check=list(HealthCheck))
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

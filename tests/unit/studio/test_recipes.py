@@ -20,6 +20,7 @@ REQUESTS = {
     },
     "canvas": {"width": 34, "height": 17, "steps": 5, "remask": 1, "stride": 2, "top_k": 9, "seed": 1},
     "inpaint": {"count": 2, "rank": True, "steps": 3, "remask": 1, "seed": 5},
+    "vary": {"strength": 0.5, "count": 2, "steps": 3, "seed": 5},
     "extend": {"left": 5, "bottom": 8, "count": 2, "temperature": [1.0, 0.5]},
 }
 
@@ -37,7 +38,8 @@ def done(ask, upload, mask, encode, picture, tmp_path, monkeypatch):
     picture.save(tmp_path / "picture.png")
     mask.save(tmp_path / "mask.png")
     monkeypatch.chdir(tmp_path)
-    images = {"inpaint": {"image": upload, "mask": encode(mask)}, "extend": {"image": upload}}
+    images = {kind: {"image": upload} for kind in ("inpaint", "vary", "extend")}
+    images["inpaint"] |= {"mask": encode(mask)}
     return lambda kind, **more: ask(kind, **REQUESTS[kind], **(more or images.get(kind, {})))
 
 
@@ -47,7 +49,9 @@ def test_the_command_line_gives_the_same_pictures(done, fetch, kind, tmp_path):
     words = shlex.split(job["recipe"]["command"])
     assert words[0] == "unmask"
     main([*words[1:], *(["--out", "out"] if kind == "sample" else [])])
-    written = sorted((*tmp_path.glob("out/*.png"), *tmp_path.glob("canvas*.png"), *tmp_path.glob("*ed*.png")))
+    written = sorted(
+        (*tmp_path.glob("out/*.png"), *tmp_path.glob("canvas*.png"), *tmp_path.glob("*ed[.-]*png"))
+    )
     for path, pixels in zip(written, fetch(job), strict=True):
         with Image.open(path) as picture:
             assert np.array_equal(np.asarray(picture), pixels)
