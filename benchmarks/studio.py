@@ -21,6 +21,7 @@ from fastapi import FastAPI
 
 from benchmarks.measure import note
 from unmask.pipeline import load
+from unmask.studio.limits import DoorLimits
 from unmask.studio.server import Server, create_app
 
 CLIENTS, SECONDS, SETTLE = 50, 60.0, 10.0
@@ -57,10 +58,10 @@ def main() -> None:
 
 
 @contextmanager
-def serving(app: FastAPI) -> Iterator[str]:
+def serving(app: FastAPI, limits: DoorLimits = DoorLimits()) -> Iterator[str]:  # noqa: B008
     """The address at which an application is served, by the server that the command uses."""
     with socket.create_server(("127.0.0.1", 0)) as door:
-        server = Server(app)
+        server = Server(app, limits)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
         thread.start()
         while not server.started:

@@ -13,6 +13,7 @@ from rich.table import Table
 from unmask import __version__
 from unmask.cli.streams import settle_streams
 from unmask.errors import BundleError, DataError, UnmaskError
+from unmask.reading import printable
 
 # Command -> (module with ``main(argv)``, what it does). Modules are imported only when called, so that
 # ``unmask --help`` does not wait for torch.
@@ -56,7 +57,7 @@ def main(argv: list[str] | None = None) -> None:
         finally:
             sys.stdout.flush()  # here, where it may fail
     except UnmaskError as error:
-        errors.print(f"[bold red]error:[/] {escape(str(error))}")
+        _print_error(errors, error)
         sys.exit(2)
     except KeyboardInterrupt:
         errors.print("stopped")
@@ -65,8 +66,14 @@ def main(argv: list[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left to say would fail again
         if isinstance(error, BrokenPipeError):  # whoever read the output has seen enough
             sys.exit(141)
-        errors.print(f"[bold red]error:[/] {escape(str(error))}")
+        _print_error(errors, error)
         sys.exit(2)
+
+
+def _print_error(console: Console, error: Exception) -> None:
+    """Show an error; what a file says in it is shown too, and never obeyed by the terminal."""
+    lines = (printable(line) for line in str(error).splitlines())
+    console.print(f"[bold red]error:[/] {escape(chr(10).join(lines))}")
 
 
 def _dispatch(argv: list[str]) -> None:

@@ -5,6 +5,7 @@ they can even read the answers. So a request has to name this server as its host
 comes from elsewhere.
 """
 
+import asyncio
 import hashlib
 import ipaddress
 import re
@@ -18,7 +19,7 @@ from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from unmask.errors import ConfigError
-from unmask.studio.limits import MAX_UPLOAD_BYTES
+from unmask.studio.limits import MAX_UPLOAD_BYTES, UPLOAD_SECONDS, UPLOADS_BYTES
 from unmask.studio.page import FILES
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -67,7 +68,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, *, access: Access) -> None:
         assert access.hosts is not None or access.token, "open to everyone"
-        self._app, self._access = app, access
+        self._app, self._access, self._room = app, access, UPLOADS_BYTES
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it here."""
@@ -82,8 +83,29 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        answer = self._refusal(scope, Headers(scope=scope))
-        await (answer or self._app)(scope, receive, send_guarded)
+        answer = self._refusal(scope, headers := Headers(scope=scope))
+        if answer is None:
+            scope.get("state", {}).get("admit", _ignore)()
+            await self._let_in(int(headers.get("content-length", "0")), scope, receive, send_guarded)
+        else:
+            await answer(scope, receive, send_guarded)
+
+    async def _let_in(self, length: int, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on once all of it is here, if there is room for it beside the others."""
+        if length > self._room:
+            await _refuse(503, "the Studio is busy: too much is being sent to it; try again in a moment")(
+                scope, receive, send
+            )
+            return
+        self._room -= length
+        try:
+            async with asyncio.timeout(UPLOAD_SECONDS):
+                body = await _read(receive) if length else None
+            await self._app(scope, receive if body is None else _replayed(body, receive), send)
+        except TimeoutError:
+            await _refuse(408, "the request took too long to arrive")(scope, receive, send)
+        finally:
+            self._room += length
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         host = _hostname(f"//{headers.get('host', '')}")
@@ -109,6 +131,36 @@ class Guard:
         if path == "/":
             return FileResponse(FILES / "token.html", 401)
         return _refuse(401, "this Studio wants its token:  Authorization: Bearer TOKEN")
+
+
+def _ignore() -> None:
+    """Under a server that does not count who waits."""
+
+
+async def _read(receive: Receive) -> Message:
+    """All of a request's body as one message, or that its sender has left."""
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return message
+        body += message.get("body", b"")
+        if not message.get("more_body", False):
+            return {"type": "http.request", "body": bytes(body), "more_body": False}
+
+
+def _replayed(first: Message, receive: Receive) -> Receive:
+    """What ``receive`` says after it has said ``first`` once more."""
+    told = False
+
+    async def again() -> Message:
+        nonlocal told
+        if told:
+            return await receive()
+        told = True
+        return first
+
+    return again
 
 
 def _hostname(address: str) -> str | None:
@@ -172,4 +224,4 @@ def _equal(token: str, given: str) -> bool:
 
 
 def _refuse(status: int, why: str) -> Response:
-    return JSONResponse({"error": why}, status)
+    return JSONResponse({"error": why}, status, {"Retry-After": "2"} if status == 503 else None)

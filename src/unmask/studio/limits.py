@@ -15,8 +15,31 @@ MAX_UPLOAD_PIXELS = 2**22
 """Of a picture that comes in, and of one that is drawn: what a job has drawn, the next can go on with."""
 MAX_UPLOAD_BYTES = 6 * MAX_UPLOAD_PIXELS
 """Of a request: noise as a PNG file in base64 has 4 bytes a pixel, a mask and the settings far fewer."""
+FIELDS = 64
+"""Of a request; there are fewer than that."""
+UPLOADS_BYTES = 2 * MAX_UPLOAD_BYTES
+"""Of all requests that are being read or answered, whoever sends them."""
+UPLOAD_SECONDS = 60.0
+"""For so long a request may be on its way."""
+DECODED_PIXELS = 2 * MAX_UPLOAD_PIXELS
+"""Of all pictures that are being decoded; others wait."""
 MAX_CODES = 16_384
 """Codes that one job looks at, all its pictures together: 64 pictures of 16×16 codes, or one of 128×128."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoorLimits:
+    """How many connections may wait before the door, and for how long.
+
+    Those wait that have not sent a request yet that may be answered. Of too many the oldest is ended, so that
+    whoever comes now, and knows the token, gets in.
+    """
+
+    connections: int = 512
+    """In all, inside and before the door."""
+    waiting: int = 192
+    waiting_of_an_address: int = 128
+    seconds: float = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,11 @@ import binascii
 from PIL import Image
 
 from unmask.data.pictures import encoded
-from unmask.data.transforms import develop, identify
+from unmask.data.transforms import Room, develop, identify
 from unmask.errors import DataError
-from unmask.studio.limits import MAX_UPLOAD_PIXELS
+from unmask.studio.limits import DECODED_PIXELS, MAX_UPLOAD_PIXELS
+
+_ROOM = Room(DECODED_PIXELS)
 
 
 def receive(text: str, *, background: str) -> Image.Image:
@@ -22,7 +24,8 @@ def receive(text: str, *, background: str) -> Image.Image:
         if image.width * image.height > MAX_UPLOAD_PIXELS:
             size = f"{image.width}×{image.height} pixels"
             raise DataError(f"too large: {size}, and {MAX_UPLOAD_PIXELS:,} in all are the most")
-        return develop(image, background)
+        with _ROOM.taken(image.width * image.height):
+            return develop(image, background)
     except DataError as error:
         raise DataError(f"the picture cannot be used: {error}") from None
 

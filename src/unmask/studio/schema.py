@@ -4,11 +4,12 @@ from collections.abc import Callable
 from types import GenericAlias
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from unmask.diffusion.settings import RECOMMENDED, SETTINGS, Setting, Use
 from unmask.studio.jobs import State
 from unmask.studio.limits import (
+    FIELDS,
     MAX_COUNT,
     MAX_DRAWS,
     MAX_EDGE_PX,
@@ -42,6 +43,14 @@ Unlikely = Annotated[
 
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _count(cls, fields: Any) -> Any:
+        """Refuse more fields than there are as one mistake, not as one each."""
+        if isinstance(fields, dict) and len(fields) > FIELDS:
+            raise ValueError(f"{len(fields):,} fields are more than there are")
+        return fields
 
 
 class Drawing(_Request):

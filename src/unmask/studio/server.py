@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,6 +12,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from unmask import __version__
 from unmask.errors import UnmaskError
@@ -19,10 +21,11 @@ from unmask.studio.api import Studio, api
 from unmask.studio.guard import Access, Guard
 from unmask.studio.health import health
 from unmask.studio.jobs import BusyError, Jobs
-from unmask.studio.limits import JobLimits
+from unmask.studio.limits import DoorLimits, JobLimits
 from unmask.studio.page import serve_page
 
 SWEEP_SECONDS = 2.0
+MAX_SENTENCES, MAX_SENTENCE = 8, 300  # of an answer on what is wrong, and characters of each
 
 
 def create_app(
@@ -66,16 +69,75 @@ def create_app(
 class Server(uvicorn.Server):
     """What serves an application of ``create_app``. Jobs end first: their streams then end by themselves."""
 
-    def __init__(self, app: FastAPI) -> None:
-        super().__init__(
-            uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1, limit_concurrency=512)
+    def __init__(self, app: FastAPI, limits: DoorLimits = DoorLimits()) -> None:  # noqa: B008
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            timeout_graceful_shutdown=1,
+            limit_concurrency=limits.connections,
+            http=type("Connection", (_Connection,), {"queue": _Queue(limits)}),
         )
+        super().__init__(config)
         self._jobs: Jobs = app.state.jobs
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Tell whoever watches a job that it was stopped, and close the connections."""
         await asyncio.to_thread(self._jobs.close)
         await super().shutdown(sockets)
+
+
+class _Queue:
+    """Connections that wait before the door, the oldest first."""
+
+    def __init__(self, limits: DoorLimits) -> None:
+        self._limits = limits
+        self._waiting: dict[_Connection, asyncio.TimerHandle] = {}
+        self._addresses: Counter[str] = Counter()
+
+    def join(self, connection: "_Connection") -> None:
+        """Begin to wait, or wait anew; if too many do, the oldest of them is ended."""
+        self.leave(connection)
+        loop = asyncio.get_running_loop()
+        self._waiting[connection] = loop.call_later(self._limits.seconds, connection.end)
+        self._addresses[connection.address] += 1
+        if self._addresses[connection.address] > self._limits.waiting_of_an_address:
+            next(one for one in self._waiting if one.address == connection.address).end()
+        elif len(self._waiting) > self._limits.waiting:
+            next(iter(self._waiting)).end()
+
+    def leave(self, connection: "_Connection") -> None:
+        """Wait no longer."""
+        if timer := self._waiting.pop(connection, None):
+            timer.cancel()
+            self._addresses[connection.address] -= 1
+            self._addresses += Counter()  # forgets those that nobody waits at
+
+
+class _Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    """A connection that waits before the door until a request of its is admitted, and again after that."""
+
+    queue: _Queue
+    address = ""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.address = self.client[0] if self.client else ""
+        self.app_state: dict[str, Any] = {**self.app_state, "admit": lambda: self.queue.leave(self)}
+        self.queue.join(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.queue.leave(self)
+        super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self.transport.is_closing():
+            self.queue.join(self)
+
+    def end(self) -> None:
+        """Close it at once, whatever it has sent."""
+        self.queue.leave(self)
+        self.transport.abort()
 
 
 async def _sweep(jobs: Jobs) -> None:
@@ -86,13 +148,17 @@ async def _sweep(jobs: Jobs) -> None:
 
 def _explain(_: Request, error: RequestValidationError) -> JSONResponse:
     """What is wrong with a request, in words, without repeating it."""
-    return _problem(422, "; ".join(_sentences(error.errors())))
+    sentences = _sentences(error.errors())
+    more = [f"and {len(sentences) - MAX_SENTENCES:,} more"] if len(sentences) > MAX_SENTENCES else []
+    return _problem(422, "; ".join([*sentences[:MAX_SENTENCES], *more]))
 
 
 def _sentences(errors: Sequence[Any]) -> list[str]:
     places = (".".join(str(part) for part in error["loc"][1:]) or "the request" for error in errors)
     return [
-        f"{place}: {error['msg'][:1].lower()}{error['msg'][1:]}".encode("utf-8", "replace").decode()
+        f"{place}: {error['msg'][:1].lower()}{error['msg'][1:]}"[:MAX_SENTENCE]
+        .encode("utf-8", "replace")
+        .decode()
         for place, error in zip(places, errors, strict=True)
     ]
 

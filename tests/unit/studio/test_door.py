@@ -1,0 +1,156 @@
+"""Whoever says nothing, little or too much keeps nobody out."""
+
+import asyncio
+import socket
+import time
+from contextlib import ExitStack
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+
+from unmask.studio import guard
+from unmask.studio.guard import Access, Guard
+from unmask.studio.limits import DoorLimits
+from unmask.studio.server import create_app
+
+TOKEN = "a-token"
+OWNER = {"Authorization": f"Bearer {TOKEN}"}
+HALF = b"GET /api/v1/model HTTP/1.1\r\nHost: studio.example\r\nX-Slow: "
+WHOLE = HALF.replace(b"X-Slow: ", f"Authorization: Bearer {TOKEN}\r\n\r\n".encode())
+
+
+def knock(address: str, said: bytes, wait: float = 30) -> socket.socket:
+    connection = socket.create_connection((urlsplit(address).hostname, urlsplit(address).port), timeout=wait)
+    connection.sendall(said)
+    return connection
+
+
+def is_ended(connection: socket.socket) -> bool:
+    """Whether the server ends a connection, sooner or later."""
+    try:
+        while connection.recv(65536):
+            pass
+    except ConnectionResetError:
+        pass
+    return True
+
+
+@pytest.fixture
+def app(model, folder):
+    """A Studio that other machines can reach."""
+    return create_app(model, str(folder), access=Access.at("0.0.0.0", TOKEN))
+
+
+def ask(address: str) -> int:
+    return requests.get(f"{address}/api/v1/model", headers=OWNER, timeout=30).status_code
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        DoorLimits(connections=40, waiting=20, waiting_of_an_address=1000),
+        DoorLimits(connections=40, waiting=1000, waiting_of_an_address=20),
+    ],
+)
+def test_half_sent_requests_do_not_lock_the_owner_out(app, serve, limits):
+    with serve(app, limits) as address, ExitStack() as stack:
+        crowd = [stack.enter_context(knock(address, HALF)) for _ in range(60)]
+        assert ask(address) == 200
+        assert all(is_ended(connection) for connection in crowd[:30])  # the oldest
+
+
+def test_a_request_that_does_not_come_to_its_end_is_ended(app, serve):
+    with serve(app, DoorLimits(seconds=0.2)) as address:
+        for said in (b"", HALF, WHOLE + HALF):
+            with knock(address, said) as connection:
+                assert is_ended(connection)
+
+
+def test_without_a_token_nobody_stays(app, serve):
+    with serve(app, DoorLimits(seconds=0.2)) as address, knock(address, HALF + b"\r\n\r\n") as connection:
+        assert connection.recv(12) == b"HTTP/1.1 401"
+        assert is_ended(connection)
+
+
+def test_who_is_in_may_take_time(app, serve):
+    with serve(app, DoorLimits(seconds=0.1)) as address:
+        job = requests.post(
+            f"{address}/api/v1/canvas", json={"width": 256, "height": 256}, headers=OWNER, timeout=60
+        ).json()
+        stream = requests.get(
+            f"{address}/api/v1/jobs/{job['id']}/events", headers=OWNER, stream=True, timeout=60
+        )
+        reading = stream.iter_content(16)
+        end = time.monotonic() + 0.5
+        while time.monotonic() < end:
+            assert next(reading)
+        stream.close()
+
+
+def through(guarded: Guard, length: int, receive) -> int:
+    """The status that a request of so many bytes is answered with."""
+
+    async def send(message):
+        statuses.append(message.get("status"))
+
+    statuses: list[int] = []
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/",
+        "query_string": b"",
+        "headers": [(b"host", b"localhost"), (b"content-length", str(length).encode())],
+    }
+
+    async def run():
+        await guarded(scope, receive, send)
+        return statuses[0]
+
+    return run()
+
+
+def test_all_requests_share_the_room_for_what_is_sent(monkeypatch):
+    monkeypatch.setattr(guard, "UPLOADS_BYTES", 1000)
+    release = asyncio.Event()
+
+    async def app(scope, receive, send):
+        assert (await receive())["body"] == b"12"
+        await release.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def receive():
+        return {"type": "http.request", "body": b"12", "more_body": False}
+
+    async def visits():
+        guarded = Guard(app, access=Access())
+        first = asyncio.create_task(through(guarded, 600, receive))
+        await asyncio.sleep(0)
+        second = await through(guarded, 600, receive)
+        release.set()
+        return await first, second, await through(guarded, 600, receive)
+
+    assert asyncio.run(visits()) == (200, 503, 200)
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(guard, "UPLOAD_SECONDS", 0.01)
+
+    async def nothing():
+        await asyncio.Event().wait()
+
+    async def visits():
+        guarded = Guard(None, access=Access())
+        return [await through(guarded, guard.UPLOADS_BYTES // 2, nothing) for _ in range(3)]
+
+    assert asyncio.run(visits()) == [408, 408, 408]
+
+
+def test_a_million_fields_are_one_mistake_and_many_mistakes_a_short_answer(client):
+    many = client.post("/api/v1/sample", json={f"k{number:x}": 0 for number in range(100_000)})
+    assert many.status_code == 422
+    assert "100,000 fields" in many.json()["error"]
+    few = client.post("/api/v1/sample", json={f"{number}" * 1000: 0 for number in range(30)})
+    assert few.status_code == 422
+    assert few.json()["error"].endswith("and 22 more")
+    assert len(few.text) < 4000
