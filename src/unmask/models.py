@@ -31,8 +31,8 @@ def open_model(model: str | Path) -> Bundle:
 def locate(model: str | Path) -> Path:
     """The folder of a model: itself, the best of a run, a built-in one, or where the hub's is kept here."""
     folder, name = Path(model), str(model)
-    if bundle.is_run(folder):
-        return folder / "best"
+    if run := _run_in(folder):
+        return run / "best"
     if not folder.exists() and name in builtin_names():
         return BUILTIN / name
     elsewhere = not folder.parent.exists() and hub.is_name(name)
@@ -42,7 +42,12 @@ def locate(model: str | Path) -> Path:
 def is_model(name: str) -> bool:
     """Whether a model of that name is on this machine, without looking into it."""
     folder = Path(name)
-    return bundle.is_run(folder) or (folder / bundle.MANIFEST).is_file() or name in builtin_names()
+    return bool(_run_in(folder)) or (folder / bundle.MANIFEST).is_file() or name in builtin_names()
+
+
+def _run_in(folder: Path) -> Path | None:
+    """The run that a folder is, or of a training of both stages the later one."""
+    return next(filter(bundle.is_run, (folder, folder / "prior", folder / "codec")), None)
 
 
 def builtin_names() -> list[str]:

@@ -48,8 +48,6 @@ def test_the_version_is_the_packages():
     [
         ("train codc", "did you mean:  unmask train codec\n"),
         ("weigths list", "did you mean:  unmask weights\n"),
-        ("train", "did you mean:  unmask train codec  or  unmask train prior\n"),
-        ("train --out here", "did you mean:  unmask train codec  or  unmask train prior\n"),
         ("quux", "see what there is:  unmask --help\n"),
         ("--quux", "see what there is:  unmask --help\n"),
     ],

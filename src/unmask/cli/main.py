@@ -19,6 +19,7 @@ from unmask.reading import printable
 # ``unmask --help`` does not wait for torch.
 COMMANDS = {
     "data": ("unmask.cli.data", "look at a set of pictures: counts, sizes, bad files, a contact sheet"),
+    "train": ("unmask.cli.train", "both stages by one command: codec, prior, and a page of results"),
     "train codec": ("unmask.cli.train_codec", "stage 1: learn to turn pictures into codes and back"),
     "encode": ("unmask.cli.encode", "a set of pictures to codes, once, for training priors"),
     "train prior": ("unmask.cli.train_prior", "stage 2: learn how codes go together"),
@@ -42,6 +43,7 @@ COMMANDS = {
     "weights": ("unmask.cli.weights", "third-party weights (Inception, VGG, Alex): list, fetch, verify"),
     "demo": ("unmask.cli.demo", "what Unmask does, on one page, with the built-in model"),
 }
+STAGES = ("train codec", "train prior")
 SHARED = ("train codec", "encode", "train prior", "sample")  # what several processes do together
 
 
@@ -81,8 +83,6 @@ def _dispatch(argv: list[str]) -> None:
         print(f"unmask {__version__}")
     elif not argv or argv[0] in ("-h", "--help", "help"):
         _print_help()
-    elif argv[0] == "train" and argv[1:2] in (["-h"], ["--help"]):
-        _print_help("train ")
     else:
         run_command(argv)
 
@@ -91,6 +91,8 @@ def run_command(argv: list[str]) -> None:
     """Run what stands after ``unmask``, in this process; a mistake in it is an UnmaskError."""
     for words in (2, 1):
         name = " ".join(argv[:words])
+        if name == "train" and _near(" ".join(argv[:2])) in STAGES and not Path(argv[1]).exists():
+            break  # misspelt
         if name in COMMANDS:
             if name not in SHARED and int(os.environ.get("WORLD_SIZE", 1)) > 1:
                 raise UnmaskError(
@@ -118,26 +120,26 @@ def _unswapped(name: str, argv: list[str]) -> BundleError | None:
     return None
 
 
-def _unknown(argv: list[str]) -> str:
+def _near(typed: str) -> str | None:
+    """The command that was meant, perhaps."""
     import difflib
 
-    for typed in (" ".join(argv[:2]), argv[0]):  # train codex; smaple MODEL
-        near = difflib.get_close_matches(typed, COMMANDS, n=1, cutoff=0.7)
-        near = near or [name for name in COMMANDS if name.startswith(f"{typed} ")]
-        if near:
-            break
-    meant = "  or  ".join(f"unmask {name}" for name in near)
-    suggestion = f"did you mean:  {meant}" if near else "see what there is:  unmask --help"
+    return next(iter(difflib.get_close_matches(typed, COMMANDS, n=1, cutoff=0.7)), None)
+
+
+def _unknown(argv: list[str]) -> str:
+    words = [" ".join(argv[:2]), argv[0]]  # train codex; smaple MODEL
+    typed = next(filter(_near, words), argv[0])
+    near = _near(typed)
+    suggestion = f"did you mean:  unmask {near}" if near else "see what there is:  unmask --help"
     return f"there is no command {typed!r}\n  {suggestion}"
 
 
-def _print_help(beginning: str = "") -> None:
-    """Show the commands whose names begin so."""
+def _print_help() -> None:
     console = Console(highlight=False)
     console.print("[bold]unmask[/]: train an image codec and a diffusion prior on your own pictures\n")
     table = Table(box=None, show_header=False, padding=(0, 2))
     for name, (_, summary) in COMMANDS.items():
-        if name.startswith(beginning):
-            table.add_row(f"[bold]unmask {name}[/]", summary)
+        table.add_row(f"[bold]unmask {name}[/]", summary)
     console.print(table)
     console.print("\nunmask COMMAND --help shows every setting, its default and examples.")

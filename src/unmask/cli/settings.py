@@ -53,7 +53,9 @@ def starting_point(
     parser.add_argument("--config", type=Path)
     parser.add_argument("--init")
     parser.add_argument("--resume", type=Path)
-    parser.add_argument("--loop.steps", dest="steps")
+    parser.add_argument("--loop.steps", dest="steps", type=_number)
+    parser.add_argument("--images.size", "--size", dest="size", type=_number)
+    parser.add_argument("--codec.multipliers", dest="levels")
     given, _ = parser.parse_known_args(argv)
     if given.resume and (given.preset or given.init):
         option = "--preset" if given.preset else "--init"
@@ -64,12 +66,18 @@ def starting_point(
         preset,
         stage,
         changes=read_changes(given.config) if given.config else {},
-        steps=int(given.steps) if (given.steps or "").isdecimal() else None,
+        steps=given.steps,
+        size=None if given.levels else given.size,
         codec=codec,
         init=given.init,
         run=run,
     )
     return Start(settings, run)
+
+
+def _number(text: str) -> int | None:
+    """What else there is to say about a number is said when all settings are read."""
+    return int(text) if text.isdecimal() else None
 
 
 def exit_as_stopped(run: "Run") -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from unmask.config import CodecTraining, PriorTraining, merge
-from unmask.errors import BundleError, RunError
+from unmask.errors import BundleError, ConfigError, RunError
 
 Stage = Literal["codec", "prior"]
 T = TypeVar("T", CodecTraining, PriorTraining)
@@ -24,13 +24,15 @@ def starting_settings(
     *,
     changes: Mapping[str, Any],
     steps: int | None = None,
+    size: int | None = None,
     codec: str | None = None,
     init: str | None = None,
     run: Mapping[str, Any] | None = None,
 ) -> T:
     """A preset with what ``codec``, ``init`` or the configuration of a ``run`` settle, then ``changes``.
 
-    A new run of fewer steps than the preset's, by ``steps`` or by the changes, is shortened as a whole.
+    A new run of fewer steps than the preset's, by ``steps`` or by the changes, is shortened as a whole. A
+    codec for pictures of another ``size`` makes as many codes, unless the changes say its multipliers.
     Settings in place of a preset's name are settled already.
     """
     if not isinstance(preset, str):
@@ -39,7 +41,11 @@ def starting_settings(
     if run:  # of a setting that is younger than the run, the class knows what was done before
         return merge(merge(type(settings)(), run["settings"]), changes)
     settings = merge(settings, {"images": images_of(codec)}) if codec else settings
-    settings = merge(settings, _network_of(init, stage)) if init else settings
+    if init:
+        settings = merge(settings, _network_of(init, stage))
+    elif isinstance(settings, CodecTraining) and "multipliers" not in changes.get("codec", {}):
+        size = size or merge(settings.images, changes.get("images", {})).size
+        settings = merge(settings, resized(settings, size))
     return merge(shortened(settings, steps or merge(settings, changes).loop.steps), changes)
 
 
@@ -55,6 +61,23 @@ def shortened(settings: T, steps: int) -> T:
     optim = replace(optim, warmup=part(optim.warmup), cooldown=part(optim.cooldown))
     loop = replace(loop, steps=steps, validate_every=part(loop.validate_every))
     return replace(settings, optim=optim, loop=loop)
+
+
+def resized(settings: CodecTraining, size_px: int) -> dict[str, Any]:
+    """Changes for pictures of another size: as many codes, each of more pixels or of fewer."""
+    codec, grid = settings.codec, settings.codec.grid(settings.images.size)
+    factor = size_px // grid
+    if size_px % grid or factor.bit_count() != 1:
+        below = grid << max(factor.bit_length() - 1, 0)
+        raise ConfigError(
+            f"pictures of {size_px} pixels do not divide into {grid}×{grid} codes, as the preset has them, "
+            "of 2, 4, 8 … pixels each; a prior of more codes is slow, and one of fewer sees little",
+            hint=f"--images.size {below} or {2 * below}; or another grid, by  --codec.multipliers 1 2 4",
+        )
+    more = factor.bit_length() - codec.factor.bit_length()
+    levels = codec.multipliers[-more:] if more < 0 else codec.multipliers[:1] * more + codec.multipliers
+    attention = tuple(at * factor // codec.factor for at in codec.attention if at * factor >= codec.factor)
+    return {"images": {"size": size_px}, "codec": {"multipliers": levels, "attention": attention}}
 
 
 def begun(folder: Path, stage: Stage) -> dict[str, Any]:

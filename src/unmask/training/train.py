@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
-
-from torch import nn
+from typing import Any
 
 from unmask.codec.perceptual import Perceptual
 from unmask.config import CodecTraining, PriorTraining, to_json
@@ -26,8 +24,6 @@ from unmask.training.prior_task import PriorTask
 from unmask.training.resolve import begun, starting_settings
 from unmask.training.resume import check_codec, is_restart, open_run
 from unmask.training.runs import Run
-
-M = TypeVar("M", bound=nn.Module)
 
 
 def train_codec(
@@ -56,8 +52,7 @@ def train_codec(
         Run.check_free(out)
     start = _decoder_start(init) if settings.train == "decoder" else None
     source = open_source(data)
-    net = settings.loss.perceptual
-    perceptual = None if net == "off" else _loaded(Perceptual(net), f"lpips-{net}")
+    perceptual = perceptual_of(settings)
     inception = Inception() if settings.validation_fid else None
     # After what may be refused: this can take hours.
     pixels = prepare_pixels(source, data, settings.images, engine)
@@ -87,7 +82,9 @@ def train_codec(
         if perceptual is None and not resume and engine.is_first:
             run.log(0, {}, kind="note: plain L1, no perceptual loss")
             say("plain L1, no perceptual loss: pictures will be softer than with --loss.perceptual vgg")
-        return _train(task, run, settings, engine, "unmask train codec")
+        size, grid = settings.images.size, settings.codec.grid(settings.images.size)
+        what = f"pictures of {size}×{size} pixels as {grid}×{grid} codes"
+        return _train(task, run, settings, engine, "unmask train codec", what)
 
 
 def train_prior(
@@ -144,7 +141,8 @@ def train_prior(
     }
     inputs |= {"init": lasting(init)} if init else {}
     with open_run(settings, inputs, out, resume, engine) as run:
-        return _train(task, run, settings, engine, "unmask train prior")
+        what = "{}×{} codes of a picture".format(*codes.stamp.grid)
+        return _train(task, run, settings, engine, "unmask train prior", what)
 
 
 def _given(name: str, value: str | None, run_config: Mapping[str, Any]) -> str:
@@ -155,9 +153,14 @@ def _given(name: str, value: str | None, run_config: Mapping[str, Any]) -> str:
     return str(found)
 
 
-def _loaded(module: M, name: str) -> M:
-    module.load_state_dict(require(name))
-    return module
+def perceptual_of(settings: CodecTraining) -> Perceptual | None:
+    """The perceptual loss of a training, if it has one."""
+    net = settings.loss.perceptual
+    if net == "off":
+        return None
+    perceptual = Perceptual(net)
+    perceptual.load_state_dict(require(f"lpips-{net}"))
+    return perceptual
 
 
 def _about_codec(model: Bundle) -> dict[str, Any]:
@@ -208,14 +211,14 @@ def _start(task: CodecTask | PriorTask, part: Part, init: str) -> None:
 
 
 def _train(
-    task: Task, run: Run, settings: CodecTraining | PriorTraining, engine: Engine, command: str
+    task: Task, run: Run, settings: CodecTraining | PriorTraining, engine: Engine, command: str, what: str
 ) -> Run:
     loop, optim = settings.loop, settings.optim
     if engine.is_first:
         say(
             f"{loop.steps} steps of {task.num_examples} examples on {engine.device.type} in "
-            f"{engine.precision}, into {run.folder}; warm-up {optim.warmup}, cool-down {optim.cooldown}, "
-            f"metrics every {loop.log_every} steps, validation every {loop.validate_every}"
+            f"{engine.precision}, into {run.folder}; {what}; warm-up {optim.warmup}, cool-down "
+            f"{optim.cooldown}, metrics every {loop.log_every} steps, validation every {loop.validate_every}"
         )
     run.stopped_by = train(task, run, loop, engine)
     if engine.is_first and run.stopped_by:

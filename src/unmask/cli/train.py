@@ -1,0 +1,80 @@
+"""``unmask train``: both stages."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from unmask.cli.arguments import Data, DeviceOption
+from unmask.cli.main import run_command
+from unmask.cli.settings import exit_as_stopped
+from unmask.errors import ConfigError
+
+HELP = """Train a model on your own pictures: a codec, a prior on its codes, then a page of results.
+
+  unmask train photos/ --out runs/mine                    both stages, as long as the preset says
+  unmask train photos/ --out runs/mine --hours 2          as long as there is time
+  unmask train photos/ --out runs/mine --codec emoji      the built-in codec as it is, and a prior of your own
+  unmask train photos/ --out runs/mine --init emoji       a codec that starts from the built-in one
+  unmask train photos/ --out runs/mine --size 128         larger pictures, as many codes
+
+After a stop, type the same again to continue. The plan is shown first. The model is runs/mine:
+  unmask sample runs/mine
+
+Each stage by itself, with every setting:
+  unmask train codec --help
+  unmask train prior --help"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """Arguments of the command."""
+
+    data: Data
+    out: Path = Path("runs/mine")
+    """Folder of both runs, codec and prior, and of the page, results/index.html."""
+    hours: float | None = None
+    """Time for both trainings. None: as many steps as the preset has."""
+    codec: str | None = None
+    """A model whose codec to use as it is."""
+    init: str | None = None
+    """A model whose codec to start from, instead of random weights."""
+    preset: str = "emoji"
+    """Named settings of both stages."""
+    size: int | None = None
+    """Edge of the pictures in pixels. None: as the preset has it; that of a given codec is its own."""
+    page: bool = True
+    """End with samples and a page of results: unmask demo with the new model."""
+    device: DeviceOption = "auto"
+
+    def check(self) -> None:
+        """Refuse what could not be done, before anything is computed."""
+        if self.hours is not None and not 0 < self.hours < 10_000:
+            raise ConfigError(f"{self.hours} hours are no time to train for", hint="--hours 2")
+        if self.codec and (self.init or self.size):
+            raise ConfigError("a codec that is used as it is brings weights and size: no --init, no --size")
+        if self.init and self.size:
+            raise ConfigError("the model to start from has its own size: leave --size")
+
+
+def main(argv: list[str]) -> None:
+    """Train what is missing, then show what came of it."""
+    arguments = tyro.cli(Arguments, args=argv, prog="unmask train", description=HELP)
+    arguments.check()
+    from unmask.training.both import Plan, train_both
+
+    asked = Plan(
+        data=arguments.data,
+        codec=arguments.codec,
+        init=arguments.init,
+        preset=arguments.preset,
+        size=arguments.size,
+        hours=arguments.hours,
+        engine={"device": arguments.device},
+    )
+    exit_as_stopped(train_both(arguments.out, asked))
+    print(f"the model: {arguments.out}")
+    if arguments.page:
+        out = arguments.out / "results"
+        words = [arguments.out, arguments.data, "--out", out, "--no-train", "--device", arguments.device]
+        run_command(["demo", *map(str, words)])

@@ -1,0 +1,64 @@
+"""Both stages by one call: a plan first, then whatever is missing."""
+
+import numpy as np
+import pytest
+
+from unmask.errors import RunError
+from unmask.models import is_model, open_model
+from unmask.training import both
+from unmask.training.both import Plan, train_both
+from unmask.training.runs import Run
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """A training of a few steps."""
+    monkeypatch.setenv("UNMASK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(both, "LEAST", 3)
+    pictures = np.random.default_rng(0).integers(0, 256, (40, 32, 32, 3), np.uint8)
+    np.save(tmp_path / "photos.npy", pictures)
+    return Plan(data=str(tmp_path / "photos.npy"), preset="tiny", hours=1e-9, engine={"threads": 1})
+
+
+@pytest.mark.slow
+def test_it_goes_on_where_it_was_stopped_and_is_a_model(asked, tmp_path, monkeypatch, capsys):
+    out = tmp_path / "mine"
+    with monkeypatch.context() as patch:
+        patch.setattr(both, "train_prior", lambda *given, **more: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            train_both(out, asked)
+    assert "plan: codec 3 steps, about" in capsys.readouterr().err
+    codec = open_model(out)
+    assert codec.prior is None
+    monkeypatch.setattr(both, "train_codec", lambda *given, **more: 1 / 0)  # it is done
+    run = train_both(out, asked)
+    assert (run.folder, run.last_step(), run.stopped_by) == (out / "prior", 3, 0)
+    assert is_model(str(out))
+    model = open_model(out)
+    assert model.prior is not None
+    assert model.codec.fingerprint == codec.codec.fingerprint
+    monkeypatch.setattr(both, "train_prior", lambda *given, **more: 1 / 0)
+    assert train_both(out, asked).folder == out / "prior"  # all is done
+    with pytest.raises(RunError, match="holds a training with another hours\n  name another"):
+        train_both(out, Plan(data=asked.data, preset="tiny", hours=1, engine={"threads": 1}))
+
+
+@pytest.mark.slow
+def test_a_codec_that_is_given_is_used_as_it_is(asked, tmp_path, monkeypatch):
+    monkeypatch.setattr(both, "_first_steps", lambda asked: ({"prior": 2}, {"prior": 0.1}))
+    out = tmp_path / "mine"
+    train_both(out, Plan(data=asked.data, codec="emoji", preset="tiny", engine={"threads": 1}))
+    assert not Run.is_at(out / "codec")
+    assert open_model(out).codec.fingerprint == open_model("emoji").codec.fingerprint
+
+
+def test_hours_are_shared_by_the_stages_that_are_trained(asked, monkeypatch):
+    measured = {"codec": 7, "prior": 9}, {"codec": 0.5, "prior": 0.25}
+    monkeypatch.setattr(both, "_first_steps", lambda asked: measured)
+    assert both._measured(Plan(data="", hours=None)).steps == {"codec": 7, "prior": 9}
+    plan = both._measured(Plan(data="", hours=2))
+    times = {stage: plan.steps[stage] * pace for stage, pace in plan.paces.items()}
+    assert sum(times.values()) == pytest.approx(7200 * both.USABLE, rel=1e-3)
+    assert times["prior"] / times["codec"] == pytest.approx(1.5, rel=1e-3)
+    monkeypatch.setattr(both, "_first_steps", lambda asked: ({"prior": 9}, {"prior": 0.25}))
+    assert both._measured(Plan(data="", hours=1, codec="emoji")).steps == {"prior": int(14400 * both.USABLE)}
