@@ -97,8 +97,8 @@ def test_the_page_on_python_has_every_setting_with_its_default_and_choices():
         assert all(f'"{choice}"' in meaning for choice in setting.choices or ())
 
 
-def test_the_page_on_sampling_speaks_of_every_choice():
-    text = (ROOT / "docs/sampling.md").read_text()
+def test_the_pages_on_sampling_and_editing_speak_of_every_choice():
+    text = "\n".join((ROOT / f"docs/{page}.md").read_text() for page in ("sampling", "editing"))
     for setting in SETTINGS.values():
         for choice in setting.choices or ():
             assert re.search(rf"^\| `{choice}` \|", text, re.M), choice
