@@ -66,7 +66,9 @@ def main(argv: list[str]) -> None:
     """Find, show and test."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask neighbours", description=HELP)
     arguments.check()
-    from unmask.evaluation.neighbours import Neighbourhood, memorisation
+    import numpy as np
+
+    from unmask.evaluation.neighbours import Neighbourhood, blur_caution, memorisation
     from unmask.progress import bar
 
     model = load_model(arguments.model, arguments.device)
@@ -85,7 +87,11 @@ def main(argv: list[str]) -> None:
         with bar("looking at the validation split") as report:
             usual = place.distances_of(validation, report)
         distances = usual.new_tensor([neighbours[0].distance for neighbours in found])
-        _say(memorisation(distances, usual), arguments.by, len(samples), len(validation))
+        test = memorisation(distances, usual)
+        _say(test, arguments.by, len(samples), len(validation))
+        seen = validation.read(validation.spread(len(samples)))
+        if caution := blur_caution(test, arguments.by, np.stack([np.asarray(one) for one in samples]), seen):
+            print(f"caution: {caution}")
 
 
 def _samples(model: "Pipeline", arguments: Arguments) -> list[Image.Image]:

@@ -107,6 +107,9 @@ def nearest_pictures(
     return Neighbourhood(pixels, by, device=device).nearest(pictures, count)
 
 
+SHARP = 0.8  # share of the sharpness of validation pictures below which samples are blurred
+
+
 class Memorisation(NamedTuple):
     """Whether samples are nearer to the training pictures than the validation pictures are."""
 
@@ -137,6 +140,23 @@ def memorisation(samples: Tensor, validation: Tensor) -> Memorisation:
     error = math.sqrt((n + m + 1) / (12 * n * m))
     closest = int((samples < ordered[0]).sum())
     return Memorisation(nearer, error, samples.median().item(), validation.median().item(), closest)
+
+
+def sharpness(pixels: Pixels8) -> float:
+    """Mean difference of neighbouring pixels, in levels, of (B, H, W, 3) pictures; blur takes it away."""
+    levels = pixels.astype(np.float32)
+    return float(np.abs(np.diff(levels, axis=1)).mean() + np.abs(np.diff(levels, axis=2)).mean()) / 2
+
+
+def blur_caution(test: Memorisation, by: Space, samples: Pixels8, validation: Pixels8) -> str | None:
+    """Why samples may seem to be copies that are not: by pixels, what is blurred is near to everything."""
+    share = sharpness(samples) / max(sharpness(validation), 1e-9)
+    if by != "pixels" or share > SHARP or test.nearer < 0.5 + 2 * test.standard_error:
+        return None
+    return (
+        f"samples are blurred: neighbouring pixels differ {share:.2f} times as much as in validation "
+        "pictures; by pixels that lies near to everything, copy or not: look again with --by lpips"
+    )
 
 
 def _in_units(squares: Tensor, by: Space, dimension: int) -> Tensor:

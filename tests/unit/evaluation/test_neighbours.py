@@ -3,14 +3,20 @@
 import numpy as np
 import pytest
 import torch
-from PIL import Image
+from PIL import Image, ImageFilter
 
 from unmask.codec.perceptual import Perceptual
 from unmask.data.config import ImagesConfig
 from unmask.data.pixels import PixelSet, open_pixels
 from unmask.data.sources import open_source
 from unmask.errors import DataError
-from unmask.evaluation.neighbours import Neighbourhood, memorisation, nearest_pictures
+from unmask.evaluation.neighbours import (
+    Neighbourhood,
+    blur_caution,
+    memorisation,
+    nearest_pictures,
+    sharpness,
+)
 
 
 @pytest.fixture(scope="module")
@@ -101,3 +107,23 @@ def test_mistakes_are_one_sentence_each(few, emoji):
         memorisation(torch.ones(1), torch.ones(5))
     with pytest.raises(DataError, match="no pictures whose neighbours"):
         nearest_pictures([], few, by="pixels")
+
+
+def test_blur_that_passes_for_copies_by_pixels_is_cautioned_of(emoji):
+    """Pictures that nobody copied, blurred, are nearer to the training pictures than sharp ones."""
+    train, validation = emoji.split("train"), emoji.split("validation")
+    sharp = validation.read(range(0, len(validation), 2))
+    blurred = np.stack(
+        [np.asarray(Image.fromarray(one).filter(ImageFilter.GaussianBlur(3))) for one in sharp]
+    )
+    place = Neighbourhood(train, "pixels")
+    others = validation.read(range(1, len(validation), 2))
+    usual = place.search(others, 1)[0][:, 0]
+    test = memorisation(place.search(blurred, 1)[0][:, 0], usual)
+    assert test.nearer > 0.5 + 2 * test.standard_error
+    assert sharpness(blurred) < 0.5 * sharpness(others)
+    assert "near to everything" in blur_caution(test, "pixels", blurred, others)
+    assert blur_caution(test, "lpips", blurred, others) is None
+    assert blur_caution(test, "pixels", others, others) is None  # sharp and near: these would be copies
+    unblurred = memorisation(place.search(sharp, 1)[0][:, 0], usual)
+    assert blur_caution(unblurred, "pixels", blurred, others) is None
