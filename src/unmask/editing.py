@@ -1,6 +1,6 @@
 """Pictures larger than those of the training, and parts of pictures drawn again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
@@ -46,6 +46,8 @@ class Editor:
     background: str
     device: torch.device
     curve: Curve | None = None
+    along: Sequence[Denoiser] = ()
+    """Denoisers for the parts of a canvas along its longer side, where they differ."""
     by_context: bool = True
     """Guidance of an edit exaggerates its surroundings; otherwise the denoiser is guided itself."""
     origin: Provenance = field(default_factory=Provenance)
@@ -64,7 +66,7 @@ class Editor:
         """A picture of ``size`` (width, height) in pixels, drawn from nothing."""
         grid = self.grid(size)
         work = plan_work(settings, torch.ones(grid, dtype=torch.bool), self.window)
-        denoise = Canvas(self.denoise, self.window, grid, work.settings, seed=seed)
+        denoise = Canvas(self.along or self.denoise, self.window, grid, work.settings, seed=seed)
         if progress:
             self.announce(work, 1)
         with watched(progress, denoise.mask_id, on_step) as on_step:

@@ -187,7 +187,7 @@ class Pipeline:
     def canvas(
         self,
         size: tuple[int, int],
-        prompt: str = "",
+        prompt: str | Sequence[str] = "",
         *,
         negative: str = "",
         guide: "Pipeline | None" = None,
@@ -199,7 +199,8 @@ class Pipeline:
     ) -> Image.Image:
         """A picture of ``size`` (width, height) in pixels, at least as large as those of the training.
 
-        What a code could be is the mean over all windows of the trained size that contain it.
+        What a code could be is the mean over all windows of the trained size that contain it. Several
+        prompts stand in a row along the longer side, and each window is told the one at its place.
         """
         chosen = self.settings("canvas", settings, **changes)
         return self.told(chosen, prompt, negative, guide).canvas(
@@ -481,17 +482,25 @@ class Pipeline:
             )
 
     def told(
-        self, settings: Settings, prompt: str = "", negative: str = "", guide: "Pipeline | None" = None
+        self,
+        settings: Settings,
+        prompt: str | Sequence[str] = "",
+        negative: str = "",
+        guide: "Pipeline | None" = None,
     ) -> Editor:
         """The editor, told something."""
+        prompts = [prompt] if isinstance(prompt, str) else [*prompt] or [""]
+        guided = self._guided(settings, negative, guide)
+        told = [self._given(guided, one) for one in prompts]
         return replace(
             self.editor,
-            denoise=self._given(self._guided(settings, negative, guide), prompt),
+            denoise=told[0],
+            along=told,
             by_context=not prompt and guide is None,
-            origin=self._origin(prompt, negative, guide),
+            origin=self._origin(prompts[0] if len(prompts) == 1 else tuple(prompts), negative, guide),
         )
 
-    def _origin(self, prompt: str, negative: str, guide: "Pipeline | None") -> Provenance:
+    def _origin(self, prompt: str | tuple[str, ...], negative: str, guide: "Pipeline | None") -> Provenance:
         """The model, and what it is told."""
         weaker = guide.fingerprint if guide else None
         return replace(self.origin, prompt=prompt or None, negative=negative, guide=weaker)

@@ -24,8 +24,8 @@ class Windows:
 
     mask_id = MASK
 
-    def __init__(self, window):
-        rng = generator(0, "windows", *window)
+    def __init__(self, window, seed=0):
+        rng = generator(seed, "windows", *window)
         N = window[0] * window[1]
         # In float64, since a product of matrices in float32 depends on how many rows share a pass.
         self.weights = torch.randn(N * (K + 1), N * K, generator=rng, dtype=torch.float64)
@@ -58,11 +58,15 @@ class Naive:
         canvas = codes.view(-1, a, b)
         for top, left in itertools.product(self.tops, self.lefts):
             window = canvas[:, top : top + h, left : left + w].flatten(1)
-            logits = self.denoise(window, torch.ones_like(window, dtype=torch.bool))
+            logits = self.at(top, left)(window, torch.ones_like(window, dtype=torch.bool))
             part = logits.double().softmax(1).view(-1, h, w, K)
             total[:, top : top + h, left : left + w] += part
             number[top : top + h, left : left + w] += 1
         return (total / number).log().flatten(1, 2)[where]
+
+    def at(self, top, left):
+        """Whom the window there asks."""
+        return self.denoise
 
 
 @st.composite
@@ -93,6 +97,34 @@ def test_an_exact_canvas_says_what_the_naive_loop_says(geometry, batch, seed):
     assert torch.allclose(
         Canvas(Windows(window), window, grid, Settings(), batch=batch)(codes, where), naive, atol=1e-6, rtol=0
     )
+
+
+@pytest.mark.parametrize("grid", [(3, 9), (9, 3), (5, 5)], ids=str)
+@pytest.mark.parametrize("batch", [2, 16])
+def test_each_window_asks_the_denoiser_at_its_place(grid, batch):
+    """Of three along the longer side: the naive mean, in which the middle of a window says whom to ask."""
+    window, (codes, where) = (2, 3), boards(grid, 2, seed=0)
+    axis = int(grid[1] >= grid[0])
+    everyone = [Windows(window, seed) for seed in range(3)]
+
+    class Row(Naive):
+        def at(self, top, left):
+            middle = (top, left)[axis] + window[axis] / 2
+            return everyone[int(3 * middle / grid[axis])]
+
+    said = Canvas(everyone, window, grid, Settings(), batch=batch)(codes, where)
+    assert torch.allclose(said, Row(None, window, grid)(codes, where), atol=1e-6, rtol=0)
+    assert not torch.allclose(said, Naive(everyone[0], window, grid)(codes, where), atol=0.1)
+
+
+def test_a_denoiser_whose_windows_hold_nothing_wanted_is_not_asked():
+    window, grid, (near, far) = (2, 2), (2, 12), (Windows((2, 2), seed) for seed in range(2))
+    codes, corner = torch.full((1, 24), MASK), torch.arange(24)[None] == 0
+    assert torch.equal(
+        Canvas([near, far], window, grid, Settings())(codes, corner),
+        Canvas(near, window, grid, Settings())(codes, corner),
+    )
+    assert far.count == 0
 
 
 @pytest.mark.parametrize(("grid", "steps"), [((5, 8), 40), ((2, 9), 5), ((6, 3), 1)])

@@ -1,13 +1,14 @@
 """``unmask canvas``: a picture larger than any of the training."""
 
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import tyro
+from tyro.conf import Positional, arg
 
-from unmask.cli.arguments import Drawing, SettingsOption, Told, ToldOption, settings_flags
+from unmask.cli.arguments import Drawing, SettingsOption, settings_flags
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, write_pictures
 from unmask.errors import ConfigError
@@ -18,6 +19,7 @@ HELP = """Draw a picture larger than those that the model was trained on.
   unmask canvas runs/prior --size 512x512 --care fast                 sooner done, less exact
   unmask canvas runs/prior --size 512x512 --care exact                all windows, all steps, perhaps hours
   unmask canvas runs/prior "forest" --size 512x256 --guidance 3       of a model trained on captions
+  unmask canvas runs/prior "apples" "oranges" --size 512x128          from one to the other
 
 What a code could be is the mean of what all windows of the trained size that contain it say."""
 
@@ -26,11 +28,14 @@ What a code could be is the mean of what all windows of the trained size that co
 class Arguments(Drawing):
     """Arguments of the command."""
 
-    size: Annotated[str, tyro.conf.arg(metavar="WIDTHxHEIGHT")]
+    size: Annotated[str, arg(metavar="WIDTHxHEIGHT")]
     """In pixels, at least as large as the pictures of the training."""
     out: Path = Path("canvas.png")
     """File of the picture, a PNG."""
-    told: ToldOption = field(default_factory=Told)
+    prompts: Annotated[tuple[str, ...], Positional, arg(metavar="PROMPT…")] = ()
+    """What to draw, in words that the model knows. Several stand in a row along the longer side."""
+    negative: str = ""
+    """What guidance leads away from."""
     sampling: SettingsOption = field(default_factory=settings_flags("canvas"))
 
 
@@ -40,7 +45,7 @@ def main(argv: list[str]) -> None:
     size = parse_size(arguments.size)
     check_out(arguments.out)
     model = load_model(arguments.model, arguments.device, arguments.backend)
-    picture = model.canvas(size, **asdict(arguments.told), **arguments.keywords)
+    picture = model.canvas(size, arguments.prompts, negative=arguments.negative, **arguments.keywords)
     (path,) = write_pictures([picture], arguments.out)
     print(f"{size[0]}×{size[1]} pixels: {path}")
 

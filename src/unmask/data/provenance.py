@@ -33,7 +33,8 @@ class Provenance:
     seed: int = 0
     number: int = 0
     """Of the picture within the request."""
-    prompt: str | None = None
+    prompt: str | tuple[str, ...] | None = None
+    """Several: along a canvas."""
     negative: str = ""
     guide: str | None = None
     """The fingerprint of a weaker model."""

@@ -31,13 +31,16 @@ class Canvas:
     approximated when windows stand ``stride`` codes apart, the last ones flush with the edge, and when only
     ``windows`` of them are asked, drawn anew in every pass, and what it takes to cover each wanted position.
     Beyond codes and logits, memory holds ``batch`` windows at a time, however large the canvas.
+
+    Of several denoisers, such as one for each prompt, a window asks the one at its place: they stand in a row
+    along the longer side, each for as much of it.
     """
 
     causal, caption_length = False, 0  # of priors, which are scored as well
 
     def __init__(
         self,
-        denoise: Denoiser,
+        denoise: Denoiser | Sequence[Denoiser],
         window: tuple[int, int],
         grid: tuple[int, int],
         settings: Settings,
@@ -49,13 +52,15 @@ class Canvas:
         if (stride := settings.stride) > min(window):
             raise ConfigError(f"stride {stride} is not in 1..{min(window)}; beyond it, windows leave gaps")
         self.window, self.grid, self.batch = window, grid, batch
-        self._denoise, self._windows, self._seed = denoise, settings.windows, seed
+        self._denoisers = denoise if isinstance(denoise, Sequence) else [denoise]
+        self._asked = along(grid, window, len(self._denoisers))
+        self._windows, self._seed = settings.windows, seed
         self._lattice = lattice(grid, window, stride)
 
     @property
     def mask_id(self) -> int:
         """The id that stands for a code not known, which is also K."""
-        return self._denoise.mask_id
+        return self._denoisers[0].mask_id
 
     def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
         """(B, a·b) codes with MASK and the (B, a·b) positions wanted to (where.sum(), K) logits, row-major.
@@ -65,14 +70,17 @@ class Canvas:
         """
         canvas, wanted = (rearrange(x.cpu(), "B (a b) -> B a b", a=self.grid[0]) for x in (codes, where))
         chosen = self._choose(canvas, wanted)  # (B, R, C)
-        names = window_names(canvas, self.window)[chosen]
-        repeats = torch.unique(names, return_counts=True)[1]  # of each different window, by name
-        places = chosen.nonzero()[names.argsort(stable=True)]  # (n, 3) image, row, column; equal ones adjoin
+        names = window_names(canvas, self.window)
         views = Views(*(self._view(x) for x in (canvas, wanted, _number(wanted))))
         total = torch.zeros(int(wanted.sum()), self.mask_id, dtype=torch.float64)
-        for times in torch.split(repeats, self.batch) if len(repeats) else ():  # a score may want none
-            now, places = places.tensor_split([int(times.sum())])
-            self._add(total, views, now, times, codes.device)
+        for number in torch.unique(self._asked[chosen.any(0)]).tolist():  # a score may ask none
+            now = chosen & (self._asked == number)
+            repeats = torch.unique(names[now], return_counts=True)[1]  # of each different window, by name
+            order = names[now].argsort(stable=True)  # equal ones adjoin
+            places = now.nonzero()[order]  # (n, 3) image, row, column
+            for times in torch.split(repeats, self.batch):
+                these, places = places.tensor_split([int(times.sum())])
+                self._add(total, self._denoisers[number], views, these, times, codes.device)
         votes = F.avg_pool2d(self._widen(chosen.double(), 0), self.window, 1, divisor_override=1)
         return (total / votes[wanted][:, None]).log()
 
@@ -98,7 +106,13 @@ class Canvas:
         return holding & ((order <= last) | torch.isin(order, first_of[wanted]))
 
     def _add(
-        self, total: Tensor, views: "Views", places: Tensor, times: Tensor, device: torch.device
+        self,
+        total: Tensor,
+        denoise: Denoiser,
+        views: "Views",
+        places: Tensor,
+        times: Tensor,
+        device: torch.device,
     ) -> None:
         """Evaluate different windows, each found at ``times`` of the places, and add up what they say."""
         which = torch.arange(len(times)).repeat_interleave(times)
@@ -108,7 +122,7 @@ class Canvas:
             calls.index_add_(0, window, views.wanted[at.unbind(1)].int())
         asked, first = calls > 0, places[times.cumsum(0) - times]
         windows = views.codes[first.unbind(1)]
-        logits = self._denoise(windows.flatten(1).to(device), asked.flatten(1).to(device))
+        logits = denoise(windows.flatten(1).to(device), asked.flatten(1).to(device))
         p, row = logits.cpu().double().softmax(1), _number(asked)
         for at, window in pieces:
             wanted = views.wanted[at.unbind(1)]  # (n, h, w)
@@ -130,6 +144,15 @@ class Views(NamedTuple):
     codes: Tensor
     wanted: Tensor  # bool
     row: Tensor  # of the result, where wanted
+
+
+def along(grid: tuple[int, int], window: tuple[int, int], count: int) -> Tensor:
+    """(R, C) numbers: in which of ``count`` equal parts of the longer side the middle of each window is."""
+    axis = int(grid[1] >= grid[0])
+    starts = torch.arange(grid[axis] - window[axis] + 1)
+    parts = (2 * starts + window[axis]) * count // (2 * grid[axis])
+    other = grid[1 - axis] - window[1 - axis] + 1
+    return parts.expand(other, -1) if axis else parts[:, None].expand(-1, other)
 
 
 def window_names(codes: Tensor, window: tuple[int, int]) -> Tensor:

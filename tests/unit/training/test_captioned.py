@@ -97,6 +97,12 @@ def test_canvases_and_edits_take_prompts(model):
         [model.canvas((24, 16), "red house", steps=4, guidance=3)],
         [model.canvas((24, 16), "dark tree", steps=4, guidance=3)],
     )
+    row = model.canvas((48, 16), ["red house", "dark tree"], steps=4, guidance=20)
+    assert row.info["unmask"].prompt == ("red house", "dark tree")
+    assert not same([row], [model.canvas((48, 16), ["dark tree", "red house"], steps=4, guidance=20)])
+    assert same(
+        [model.canvas((24, 16), ["red house"], steps=4)], [model.canvas((24, 16), "red house", steps=4)]
+    )
     picture = model.sample(1, "red house", steps=4)[0]
     box = (0, 0, 8, 16)
     told, other = (
