@@ -56,6 +56,15 @@ def reason(error: Exception) -> str:
     return line if len(line) <= 240 else f"{line[:240]}…"
 
 
+def expanded(path: str) -> Path:
+    """The path with a ``~`` at its beginning spelt out."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        name = Path(path).parts[0]
+        raise ConfigError(f"there is no home folder {name}", hint=f"a name like that:  ./{path}") from None
+
+
 def printable(text: str) -> str:
     """``text`` with control characters and undecodable bytes spelt out: safe to print and to store."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

@@ -13,7 +13,7 @@ from PIL import Image
 
 from unmask.data.pictures import encoded, open_picture
 from unmask.diffusion.settings import Settings
-from unmask.errors import DataError
+from unmask.errors import ConfigError, DataError
 from unmask.progress import Report, silent
 from unmask.reading import DamagedError, parsing, read_json
 from unmask.storage.files import shortage, working_in, write_bytes, write_json
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 STAMP = "samples.json"  # what a folder's pictures are
 BATCH = 16
+MAX_COUNT = 1_000_000  # of pictures in a folder: names have six digits
 
 
 class SampleFolder:
@@ -67,6 +68,8 @@ class SampleFolder:
         ``film`` sees the codes after every pass over the first ``batch`` pictures, which are then drawn
         whether they are there or not.
         """
+        if not 1 <= count <= MAX_COUNT:
+            raise ConfigError(f"a folder holds up to {MAX_COUNT:,} samples, not {count:,}")
         with self._opened(processes):
             parts = self._share(count, batch, processes, filmed=film is not None)
             done, total = 0, sum(map(len, parts))

@@ -1,17 +1,63 @@
 """Arguments that several commands take, each said once. Free of torch, so that ``--help`` is instant."""
 
 from dataclasses import dataclass, field, fields, make_dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
-from tyro.constructors import PrimitiveConstructorSpec
+from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from unmask.devices import Device
 from unmask.diffusion.settings import RECOMMENDED, SETTINGS, Setting, Use
 from unmask.onnx.config import Backend
+from unmask.reading import brief, expanded
 
 _SETS = "a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji' ('emoji-3d': one style)"
+MAX_AMOUNT = 1_000_000
 _ELSEWHERE = "the built-in 'emoji', or user/name on the hub"
+
+
+def _integer(most: int) -> PrimitiveConstructorSpec[int]:
+    """Whole numbers that are no larger than ``most``, nor smaller than its negative."""
+
+    def read(words: list[str]) -> int:
+        if abs(number := int(words[0])) > most:
+            raise ValueError(f"{brief(number)} is beyond {most:,}")
+        return number
+
+    return PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="INT",
+        instance_from_str=read,
+        is_instance=lambda value: isinstance(value, int) and not isinstance(value, bool),
+        str_from_instance=lambda value: [str(value)],
+    )
+
+
+Amount = Annotated[int, _integer(MAX_AMOUNT)]
+"""Of things that take memory or time each."""
+
+ARGUMENTS = ConstructorRegistry()
+"""How arguments are read, active while a command runs."""
+
+
+@ARGUMENTS.primitive_rule
+def _read_integer(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[int] | None:
+    return _integer(2**63 - 1) if info.type is int else None
+
+
+@ARGUMENTS.primitive_rule
+def _read_path(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Path] | None:
+    if info.type is not Path:
+        return None
+    return PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="PATH",
+        instance_from_str=lambda words: expanded(words[0]),
+        is_instance=lambda value: isinstance(value, Path),
+        str_from_instance=lambda value: [str(value)],
+    )
+
 
 Model = Annotated[
     str,

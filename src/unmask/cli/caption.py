@@ -8,7 +8,7 @@ from typing import Annotated
 import tyro
 from tyro.conf import Positional, arg
 
-from unmask.cli.arguments import DeviceOption, Model
+from unmask.cli.arguments import Amount, DeviceOption, Model
 from unmask.cli.loading import load_model
 
 HELP = """Say what pictures show, in the words that a model was trained on.
@@ -25,9 +25,9 @@ class Arguments:
     model: Model
     pictures: Annotated[Positional[tuple[Path, ...]], arg(metavar="PICTURE…")]
     """Files of pictures."""
-    draws: int = 32
+    draws: Amount = 32
     """Captions drawn for each picture."""
-    shown: int = 3
+    shown: Amount = 3
     """Captions shown for each picture."""
     seed: int = 0
     device: DeviceOption = "auto"

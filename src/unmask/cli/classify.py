@@ -10,7 +10,7 @@ from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
-from unmask.cli.arguments import Data, DeviceOption, Model
+from unmask.cli.arguments import Amount, Data, DeviceOption, Model
 from unmask.cli.loading import load_model, open_images
 from unmask.cli.pictures import check_out, write_rows
 from unmask.errors import ConfigError, DataError
@@ -39,9 +39,9 @@ class Arguments:
     """Which of them."""
     by: Evidence = "label"
     """label: p(label | picture), exact. picture: p(picture | label), a bound, slower."""
-    count: int | None = None
+    count: Amount | None = None
     """Pictures to take, evenly spread. None: all."""
-    draws: int = 16
+    draws: Amount = 16
     """Masks for each picture and label, by picture; the same masks for all labels."""
     seed: int = 0
     csv: Path | None = None

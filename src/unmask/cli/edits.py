@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
-from unmask.cli.arguments import Drawing, SettingsOption, Told, ToldOption, settings_flags
+from unmask.cli.arguments import Amount, Drawing, SettingsOption, Told, ToldOption, settings_flags
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, write_pictures
 from unmask.data.pictures import open_picture
@@ -26,7 +26,7 @@ class EditArguments(Drawing):
 
     image: Annotated[Positional[Path], arg(metavar="IMAGE")]
     """File of the picture."""
-    count: int = 4
+    count: Amount = 4
     """Versions to make."""
     rank: bool = False
     """Put the versions in order, the one whose new codes the model finds likeliest first."""

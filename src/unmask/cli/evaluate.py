@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from unmask.cli.arguments import (
+    Amount,
     AnyModel,
     BackendOption,
     DeviceOption,
@@ -50,20 +51,20 @@ class Arguments:
     """What to compare with real pictures. validation: real ones themselves, with those of the training."""
     metrics: str = "fid,kid,prdc"
     """Which of fid, kid, prdc (precision, recall, density, coverage) and diversity."""
-    count: int = 1000
+    count: Amount = 1000
     """Samples for each setting. Of reconstructions and validation pictures all are taken."""
     split: Side | None = None
     """Real pictures to compare with. None: validation for reconstructions, else train."""
     by_label: bool = False
     """Also compare the samples of each label with its pictures, where there are ten of both."""
-    k: int = 3
+    k: Amount = 3
     """Neighbours that make the balls of precision, recall, density and coverage."""
-    replicates: int = 20
+    replicates: Amount = 20
     """Halves of the samples that standard errors are taken from. 0: none."""
     seed: int = 0
     out: Path = Path("evaluation")
     """Folder for samples, table and plot."""
-    batch: int = 16
+    batch: Amount = 16
     """Pictures drawn at a time."""
     device: DeviceOption = "auto"
     backend: BackendOption = "torch"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import tyro
 
+from unmask.cli.arguments import Amount
 from unmask.cli.edits import EditArguments, Seam
 
 HELP = """Make a picture larger: the model draws what could lie beyond its edges.
@@ -20,13 +21,13 @@ new fades into old; --seam 0 leaves it out. Its contents should be as large as i
 class Arguments(EditArguments):
     """Arguments of the command."""
 
-    left: int = 0
+    left: Amount = 0
     """Pixels to add on the left."""
-    top: int = 0
+    top: Amount = 0
     """Pixels to add above."""
-    right: int = 0
+    right: Amount = 0
     """Pixels to add on the right."""
-    bottom: int = 0
+    bottom: Amount = 0
     """Pixels to add below."""
     seam: Seam = None
     out: Path = Path("extended.png")

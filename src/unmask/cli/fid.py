@@ -10,7 +10,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from unmask.cli.arguments import DeviceOption, PicturesOrStatistics
+from unmask.cli.arguments import Amount, DeviceOption, PicturesOrStatistics
 from unmask.cli.pictures import check_out, writing
 from unmask.errors import ConfigError
 from unmask.evaluation.config import metrics_named
@@ -44,14 +44,14 @@ class Arguments:
     """The same, to compare A with."""
     metrics: str = "fid,kid,prdc"
     """Which of fid, kid and prdc (precision, recall, density, coverage)."""
-    size: int | None = None
+    size: Amount | None = None
     """Resize the shorter side to so many pixels and take the centre square. None: as in the statistics, if A
     or B is a file of them; else whole pictures, at their own sizes."""
     save: Path | None = None
     """A .safetensors file for the statistics of A, which are mean and covariance in float64."""
     features: bool = False
     """Save the features of every picture too: 8 KB each, needed by kid and prdc."""
-    replicates: int = 20
+    replicates: Amount = 20
     """Halves of A that standard errors are taken from. 0: none, faster."""
     json: bool = False
     """Print one JSON object instead of a table."""

@@ -99,8 +99,11 @@ def run_command(argv: list[str]) -> None:
                     f"{name} is work for one process", hint=f"without torchrun:  unmask {name} …"
                 )
             module, _ = COMMANDS[name]
+            from unmask.cli.arguments import ARGUMENTS
+
             try:
-                import_module(module).main(argv[words:])
+                with ARGUMENTS:
+                    import_module(module).main(argv[words:])
             except (BundleError, DataError) as error:
                 raise _unswapped(name, argv[words:]) or error from None
             return

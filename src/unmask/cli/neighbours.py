@@ -10,7 +10,7 @@ from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
-from unmask.cli.arguments import DeviceOption, Model, SettingsOption, TrainingData, settings_flags
+from unmask.cli.arguments import Amount, DeviceOption, Model, SettingsOption, TrainingData, settings_flags
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, sheet_with_text, write_pictures, write_rows
 from unmask.errors import ConfigError
@@ -37,13 +37,13 @@ class Arguments:
 
     model: Model
     data: TrainingData
-    count: int = 8
+    count: Amount = 8
     """Neighbours of each sample."""
     by: Space = "lpips"
     """How distance is measured. lpips: by looks. inception: by subject. pixels: pixel by pixel."""
     pictures: str | None = None
     """Pictures whose neighbours to find. None: new samples of the model."""
-    samples: int = 16
+    samples: Amount = 16
     """New samples to draw."""
     seed: int = 0
     out: Path = Path("neighbours.png")

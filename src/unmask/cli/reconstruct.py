@@ -9,7 +9,7 @@ from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
-from unmask.cli.arguments import AnyModel, DeviceOption, PictureOrData
+from unmask.cli.arguments import Amount, AnyModel, DeviceOption, PictureOrData
 from unmask.cli.loading import load_model, open_images
 from unmask.cli.pictures import check_out, write_pictures
 from unmask.devices import tuned_allocator
@@ -41,7 +41,7 @@ class Arguments:
     data: PictureOrData
     split: Literal["validation", "train", "all"] = "validation"
     """Which of them."""
-    count: int = 16
+    count: Amount = 16
     """Pictures to show, originals above their reconstructions."""
     out: Path = Path("reconstructions.png")
     """File of the picture, a PNG."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import tyro
 from PIL import Image
 
-from unmask.cli.arguments import Data, DeviceOption, Model, SettingsOption, settings_flags
+from unmask.cli.arguments import Amount, Data, DeviceOption, Model, SettingsOption, settings_flags
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import sheet_with_text, write_pictures, writing
 from unmask.data.splits import Part
@@ -40,16 +40,16 @@ class Arguments:
     data: Data
     split: Part = "validation"
     """Which pictures. pairs: of the built-in emoji, subjects in a style in which they were not trained on."""
-    count: int = 100
+    count: Amount = 100
     """Captions to take, evenly spread; captions with words that the model does not know are left out."""
-    samples: int = 4
+    samples: Amount = 4
     """Samples of each caption."""
-    candidates: int = 50
+    candidates: Amount = 50
     """Pictures among which the nearest is looked for."""
     seed: int = 0
     out: Path = Path("retrieval")
     """Folder for samples, sheet.png (a caption's own picture, then its samples) and results.json."""
-    batch: int = 16
+    batch: Amount = 16
     """Pictures drawn at a time."""
     device: DeviceOption = "auto"
     sampling: SettingsOption = field(default_factory=settings_flags("sample"))

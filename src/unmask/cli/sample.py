@@ -9,7 +9,7 @@ import tyro
 from PIL import Image
 from tyro.conf import Positional, arg
 
-from unmask.cli.arguments import BackendOption, DeviceOption, Model, SettingsOption, settings_flags
+from unmask.cli.arguments import Amount, BackendOption, DeviceOption, Model, SettingsOption, settings_flags
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, write_file, write_pictures
 from unmask.data.pictures import encoded
@@ -51,7 +51,7 @@ class Arguments:
     """What guidance leads away from."""
     guide: str | None = None
     """A weaker model for guidance to lead away from: an earlier checkpoint, or a smaller prior."""
-    count: int = 16
+    count: Amount = 16
     """Pictures to have in the folder."""
     seed: int = 0
     """Which pictures: each seed stands for an endless row of them, numbered from 0."""
@@ -61,7 +61,7 @@ class Arguments:
     """A file for a sheet of the first 64, a PNG."""
     gif: Path | None = None
     """A file for an animation of how the first 16 appear."""
-    batch: int = 16
+    batch: Amount = 16
     """Pictures drawn at a time."""
     device: DeviceOption = "auto"
     backend: BackendOption = "torch"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import tyro
 from PIL import Image, ImageOps
 
-from unmask.cli.arguments import DeviceOption, Model, PictureOrData
+from unmask.cli.arguments import Amount, DeviceOption, Model, PictureOrData
 from unmask.cli.loading import is_picture, load_model, open_images
 from unmask.cli.pictures import check_out, write_pictures, write_rows
 from unmask.errors import ConfigError
@@ -44,9 +44,9 @@ class Arguments:
     data: PictureOrData
     split: Literal["validation", "train", "all"] = "validation"
     """Which of them."""
-    draws: int = 16
+    draws: Amount = 16
     """Masks for each picture; more make the estimate steadier."""
-    steps: int | None = None
+    steps: Amount | None = None
     """Steps of the chain whose bound it is. None: the limit of ever more steps."""
     seed: int = 0
     pixels: bool = False
@@ -55,7 +55,7 @@ class Arguments:
     """Bits per channel of a pixel: 8 as in files, or 5 as in some papers."""
     fit: str | None = None
     """Pictures to fit that spread on. None: the training side of DATA."""
-    fit_steps: int = 400
+    fit_steps: Amount = 400
     """Steps of that fit."""
     csv: Path | None = None
     """A file for the bits of each picture."""

@@ -6,6 +6,7 @@ from pathlib import Path
 import tyro
 
 from unmask.cli.arguments import (
+    Amount,
     BackendOption,
     DeviceOption,
     Model,
@@ -40,7 +41,7 @@ class Arguments:
 
     model: Model
     data: TrainingData
-    count: int = 500
+    count: Amount = 500
     """Samples for each combination of settings that is tried."""
     split: Side = "train"
     """Real pictures to compare with. What is reported later should be of others."""
@@ -50,7 +51,7 @@ class Arguments:
     """Folder for samples, table and plot."""
     save: Path | None = None
     """Folder of the model with its new settings. None: the model itself."""
-    batch: int = 16
+    batch: Amount = 16
     """Pictures drawn at a time."""
     device: DeviceOption = "auto"
     backend: BackendOption = "torch"

@@ -17,7 +17,17 @@ from typing import Any
 from unmask.data.base import MAX_FILE_BYTES, Source
 from unmask.data.config import num_clusters
 from unmask.errors import DataError
-from unmask.reading import DamagedError, brief, map_array, parse_json, parsing, printable, read_bytes, reason
+from unmask.reading import (
+    DamagedError,
+    brief,
+    expanded,
+    map_array,
+    parse_json,
+    parsing,
+    printable,
+    read_bytes,
+    reason,
+)
 
 METADATA = ("metadata.jsonl", "metadata.csv")
 BESIDE = (".txt", ".cls", ".json")  # the first of those that an image has holds its caption
@@ -51,7 +61,7 @@ def read_captions(source: Source, setting: str) -> Captions:
     if setting == "folder":
         return _from_folders(source)
     if setting != "auto":
-        return _from_file(source, Path(setting).expanduser())
+        return _from_file(source, expanded(setting))
     for find in (_from_source, _from_metadata, _from_files_beside, _from_class_folders):
         if found := find(source):
             return found

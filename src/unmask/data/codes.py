@@ -217,11 +217,13 @@ def _has_captions(folder: Path, there: Stamp, wanted: Stamp) -> bool:
 
 def _stamp_there(out: Path, stamp: Stamp) -> Stamp | None:
     """The stamp of what is to be made, where it is begun or done; anything else at ``out`` is refused."""
+    if out.exists() and not out.is_dir():
+        raise DataError(f"{out} is a file; codes are kept in a folder", hint=f"--out {out}.codes")
     try:
         there = _read_stamp(out)
     except _NoStampError:
         ours = {CODES, STAMP, CAPTIONS, INDEX, WHOLE}
-        if out.exists() and not (out.is_dir() and {path.name for path in out.iterdir()} <= ours):
+        if out.exists() and not {path.name for path in out.iterdir()} <= ours:
             raise
         return None
     _check_codec(out, there, stamp.codec)

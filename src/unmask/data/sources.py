@@ -16,7 +16,7 @@ from unmask.data.base import MAX_FILE_BYTES, Entry, Source, combined_hash, stat_
 from unmask.data.captions import read_list
 from unmask.data.idx import IdxSource, idx_files, is_idx
 from unmask.errors import DataError
-from unmask.reading import map_array, printable, read_bytes
+from unmask.reading import expanded, map_array, printable, read_bytes
 
 EMOJI_STYLES = ("3d", "flat", "noto", "twemoji", "firefox", "emojione")
 BUILTIN_SETS = ("emoji", *(f"emoji-{style}" for style in EMOJI_STYLES))
@@ -28,7 +28,7 @@ def open_source(spec: str) -> Source:
     if spec in BUILTIN_SETS:
         return BuiltinSource(spec)
     try:
-        return _open_path(Path(spec).expanduser())
+        return _open_path(expanded(spec))
     except OSError as error:
         raise DataError(f"{spec} cannot be opened: {error.strerror}") from error
 

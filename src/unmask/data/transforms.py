@@ -22,7 +22,8 @@ Pixels8 = npt.NDArray[np.uint8]
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "PPM")  # the last for rows of arrays
 MAX_PIXELS = 89_478_485  # Pillow's own limit: a quarter of a gigabyte as RGB
-MAX_SLOW_PIXELS = 4_000_000  # of what Pillow decodes in Python, a few seconds' worth
+MAX_SLOW_PIXELS = MAX_SLOW_BYTES = 4_000_000  # of what Pillow decodes in Python, a few seconds' worth
+ENDLESS = {"ppm_plain"}  # its comments take minutes a megabyte
 TOO_LARGE = f"more than the {MAX_PIXELS:,} pixels allowed (shrink it, if it is no decompression bomb)"
 
 # Blocks of Pillow's usual 16 MB can stay with the thread that freed them; the system has back what is larger.
@@ -61,10 +62,9 @@ def identify(data: bytes) -> Image.Image:
     num_pixels = image.width * image.height
     if num_pixels > MAX_PIXELS:
         raise DataError(TOO_LARGE)
-    if num_pixels > MAX_SLOW_PIXELS and any(tile[0] in Image.DECODERS for tile in image.tile):
-        raise DataError(
-            f"more than {MAX_SLOW_PIXELS:,} pixels in a form of {image.format} that decodes slowly"
-        )
+    slow = {tile[0] for tile in image.tile} & Image.DECODERS.keys()
+    if slow & ENDLESS or (slow and (num_pixels > MAX_SLOW_PIXELS or len(data) > MAX_SLOW_BYTES)):
+        raise DataError(f"a form of {image.format} that decodes slowly, and too much of it: save it as PNG")
     return image
 
 

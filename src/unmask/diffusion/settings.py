@@ -58,6 +58,7 @@ class Settings:
         "Steps of the chain: at most so many network passes. all: as many as there are codes to draw, "
         "or as care allows.",
         minimum=1,
+        maximum=2**16,
         unless=("order", "entropy"),
         diffusion=True,
     )

@@ -56,7 +56,7 @@ def write_bytes(path: Path, data: bytes) -> None:
         with stream:
             stream.write(data)
         return
-    path = path.resolve()
+    path = _real(path)
     partial = path.with_name(f".{path.name}.partial-{threading.get_native_id()}")
     try:
         partial.write_bytes(data)
@@ -90,7 +90,7 @@ def replace_folder(target: Path, ours: Collection[str]) -> Iterator[Path]:
 
     ``ours`` are the names of all that we ever put there: whatever else the target holds stays in it.
     """
-    target = target.resolve()  # a link goes on pointing at the place; "." has a name
+    target = _real(target)  # a link goes on pointing at the place; "." has a name
     if target.exists() and not target.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(target))
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -203,7 +203,7 @@ def remove_folder(target: Path) -> None:
 
 def settle(target: Path) -> tuple[int, int] | None:
     """Finish a replacement of ``target`` that was cut off; return what tells its versions apart."""
-    target = target.resolve()
+    target = _real(target)
     if not target.exists() and _previous(target).exists():
         with suppress(OSError):  # another process was quicker, and target is no longer absent
             _partial(target).rename(target)
@@ -251,6 +251,11 @@ def shortage(target: Path, wanted: int, error: Exception) -> str:
     disk = next(folder for folder in target.absolute().parents if folder.exists())
     free = shutil.disk_usage(disk).free
     return f"{target} could not be written: {error}; it takes {wanted:,} bytes, {free:,} are free"
+
+
+def _real(path: Path) -> Path:
+    """The path without links; of links in a circle as it is, for the disk to refuse."""
+    return Path(os.path.realpath(path))
 
 
 def _partial(target: Path) -> Path:

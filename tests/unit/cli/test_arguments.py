@@ -1,5 +1,6 @@
 """What several commands take is the same in all of them, in its type and in its words."""
 
+import os
 from dataclasses import fields
 from importlib import import_module
 from typing import get_type_hints
@@ -10,7 +11,7 @@ from PIL import Image
 
 from unmask.cli import arguments
 from unmask.cli.main import COMMANDS, run_command
-from unmask.errors import ConfigError
+from unmask.errors import ConfigError, UnmaskError
 
 SHARED = {
     "model": {arguments.Model, arguments.AnyModel},
@@ -73,3 +74,54 @@ def test_a_device_that_is_not_there_is_refused_in_a_sentence(words, tmp_path, mo
     Image.new("RGB", (64, 64)).save("picture.png")
     with pytest.raises(ConfigError, match="no device cuda"):
         run_command([*words.split(), "--device", "cuda"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "sample emoji --count 99999999999999",
+        "sample emoji --batch 1000001",
+        "sample emoji --seed 99999999999999999999999999",
+        "sample emoji --steps 99999999999999",
+        "sample emoji --top-k 99999999999999999999999999",
+        "inpaint emoji picture.png --box 0,0,8,8 --count 99999999999999",
+        "extend emoji picture.png --left 99999999999999",
+        "score emoji picture.png --draws 99999999999999999999999999",
+        "evaluate emoji emoji --count 99999999999999",
+        "train codec emoji --preset tiny --loop.seed 99999999999999999999999999",
+        "data pictures --images.workers 99999999999999999999999999",
+        "data ~nobody-of-that-name/pictures",
+        "data pictures --out ~nobody-of-that-name/sheet.png",
+        "data pictures --images.captions ~nobody-of-that-name/captions.csv",
+        "sample emoji --out ~nobody-of-that-name/samples",
+        "sample loop",
+        "data loop",
+        f"data {'n' * 300}",
+        f"data pictures --out {'n' * 300}.png",
+        "data pipe.zip",
+        "export emoji --to half --out loop",
+        "encode emoji pictures --out picture.png",
+    ],
+)
+def test_an_argument_that_nobody_can_follow_is_refused_in_a_sentence(words, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UNMASK_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "pictures").mkdir()
+    for number in range(4):
+        Image.new("RGB", (64, 64), (number, 0, 0)).save(f"pictures/{number}.png")
+    Image.new("RGB", (64, 64)).save("picture.png")
+    (tmp_path / "loop").symlink_to("loop")
+    os.mkfifo("pipe.zip")
+    with pytest.raises((UnmaskError, OSError, SystemExit)) as refusal:
+        run_command(words.split())
+    if refusal.type is SystemExit:  # by the parser itself
+        assert refusal.value.code == 2
+        assert "beyond" in capfd.readouterr().err
+    assert not (tmp_path / "~nobody-of-that-name").exists()
+
+
+def test_a_path_may_begin_with_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    Image.new("RGB", (64, 64)).save(tmp_path / "picture.png")
+    run_command(["data", "~", "--out=~/sheet.png"])
+    assert (tmp_path / "sheet.png").exists()

@@ -231,12 +231,22 @@ class TestWhateverADecoderRaises:
 
 
 class TestBounds:
-    @pytest.mark.parametrize("plain", [b"P3\n%d %d\n255\n", b"P6\n%d %d\n65535\n"])
-    def test_what_would_decode_for_minutes_is_refused_before(self, plain):
-        side = int(MAX_SLOW_PIXELS**0.5) + 1
+    @pytest.mark.parametrize("size", [10, 2000])
+    def test_many_bytes_that_decode_slowly_are_refused_before(self, size):
+        """Runs that go nowhere, and comments between numbers, take minutes for a few pixels."""
+        runs = b"\0\2\0\0" * 1_000_001
+        header = struct.pack("<IiiHHIIiiII", 40, size, size, 1, 8, 1, len(runs), 0, 0, 256, 0)
+        file = b"BM" + struct.pack("<IHHI", 1078 + len(runs), 0, 0, 1078) + header + bytes(1024) + runs
         with pytest.raises(DataError, match="decodes slowly"):
-            identify(plain % (side, side))
-        identify(plain % (side - 1, side - 1))
+            decode(file)
+        with pytest.raises(DataError, match="decodes slowly"):
+            decode(b"P3 10 10 255 " + b"#\n" * 10)
+
+    def test_what_would_decode_for_minutes_is_refused_before(self):
+        side, wide = int(MAX_SLOW_PIXELS**0.5) + 1, b"P6\n%d %d\n65535\n"
+        with pytest.raises(DataError, match="decodes slowly"):
+            identify(wide % (side, side))
+        identify(wide % (side - 1, side - 1))
         identify(b"P6\n%d %d\n255\n" % (side, side))
 
     def test_no_more_pixels_are_decoded_at_once_than_there_is_room_for(self):
