@@ -17,9 +17,10 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.untrained import untrained
+from tests.untrained import begun, untrained
 from unmask.models import builtin_names
 from unmask.storage import bundles as bundle
+from unmask.training.runs import Run
 
 UNMASK = Path(sys.executable).with_name("unmask")
 PATIENCE_MS = 180_000  # the machine may be busy
@@ -66,8 +67,14 @@ def studio(model: str, *words: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def address(chromium: str, model: str) -> Iterator[str]:
-    with studio(model) as address:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A training on its way, with a model of no use."""
+    return begun(tmp_path_factory.mktemp("runs") / "small", model=untrained(edge=8))
+
+
+@pytest.fixture(scope="session")
+def address(chromium: str, model: str, run: Run) -> Iterator[str]:
+    with studio(model, "--runs", str(run.folder.parent)) as address:
         yield address
 
 

@@ -3,16 +3,19 @@
 import socket
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
 
 import tyro
 
-from unmask.cli.arguments import DeviceOption, Model
+from unmask.cli.arguments import DeviceOption
 from unmask.errors import ConfigError
 
 HELP = """Open a page on which the model draws, edits, extends and inspects pictures.
 
   unmask studio                                   the built-in model, at http://127.0.0.1:8000
-  unmask studio runs/prior/best --port 8080
+  unmask studio runs/prior --port 8080
+  unmask studio emoji runs/prior --runs runs      several to choose from, and trainings to watch
   unmask studio --host 0.0.0.0                    from other machines as well, with a token
 
 Everything stays on this machine. What there is to see: docs/studio.md."""
@@ -22,7 +25,14 @@ Everything stays on this machine. What there is to see: docs/studio.md."""
 class Arguments:
     """Arguments of the command."""
 
-    model: Model = "emoji"
+    models: Annotated[
+        tyro.conf.Positional[tuple[str, ...]],
+        tyro.conf.arg(
+            metavar="[MODEL …]", help="Models to choose from: folders, or names; the first is shown."
+        ),
+    ] = ("emoji",)
+    runs: Path | None = None
+    """Folder of trainings: their models are in the menu as well, and a tab shows how they come along."""
     port: int = 8000
     """Port to listen at. 0: any free one."""
     host: str = "127.0.0.1"
@@ -67,18 +77,33 @@ def _serve(arguments: Arguments, door: socket.socket) -> None:
 
     from unmask.pipeline import load
     from unmask.studio.guard import Access
+    from unmask.studio.models import Others
     from unmask.studio.server import Server, create_app
     from unmask.studio.tasks import warm_up
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     with console.status("opening the model"):
         access = Access.at(arguments.host, arguments.token)
-        model = load(arguments.model, arguments.device)
-        app = create_app(model, arguments.model, access=access)
+        first, *names = arguments.models
+        _check(names, arguments.runs)
+        model = load(first, arguments.device)
+        others = Others(names=tuple(names), runs=arguments.runs, device=arguments.device)
+        app = create_app(model, first, others=others, access=access)
         warm_up(model)
     print(f"Unmask Studio: {address(arguments.host, door.getsockname()[1], access.token)}", flush=True)
     console.print("stop it with Ctrl-C")
     Server(app).run(sockets=[door])
+
+
+def _check(names: list[str], runs: Path | None) -> None:
+    """Refuse what is not there now, not when somebody chooses it."""
+    from unmask.models import is_model, locate
+
+    for name in names:
+        if not is_model(str(locate(name))):
+            raise ConfigError(f"there is no model at {name}", hint="unmask studio emoji runs/prior")
+    if runs is not None and not runs.is_dir():
+        raise ConfigError(f"there is no folder of runs at {runs}", hint="unmask studio --runs runs")
 
 
 def address(host: str, port: int, token: str | None) -> str:

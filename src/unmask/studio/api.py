@@ -4,19 +4,16 @@ import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
-from pathlib import PurePath
-from typing import Annotated, Any, get_args
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Response
 from fastapi.responses import StreamingResponse
 from starlette.exceptions import HTTPException
 
-from unmask import __version__
-from unmask.diffusion.settings import PAPER, RECOMMENDED, SETTINGS, Setting, Use
-from unmask.pipeline import Pipeline
-from unmask.studio import limits
+from unmask.studio.description import describe
 from unmask.studio.jobs import Job, Jobs
+from unmask.studio.models import Models
 from unmask.studio.recipes import all_of, recipe_of
 from unmask.studio.schema import (
     Canvas,
@@ -25,6 +22,7 @@ from unmask.studio.schema import (
     Inpaint,
     JobView,
     ModelView,
+    Name,
     Problem,
     Reconstruct,
     Request,
@@ -51,28 +49,29 @@ POST: dict[str, Any] = {
 GET: dict[str, Any] = {
     "response_description": "As it stands",
     "responses": {
-        404: {"model": Problem, "description": "No such job, or dropped"},
-        422: {"model": Problem, "description": "Not a job's name"},
+        404: {"model": Problem, "description": "There is none, or not any more"},
+        422: {"model": Problem, "description": "Not a name"},
     },
 }
 
 
 @dataclass(frozen=True)
 class Studio:
-    """A model, its name and its jobs."""
+    """Models and jobs."""
 
-    model: Pipeline
-    name: str
+    models: Models
     jobs: Jobs
 
     def submit(self, request: Request) -> JobView:
         """Begin a job, or put it into the queue."""
+        name, model = self.models.get(request.model)
         about = {
-            "settings": all_of(request, self.model),
-            "recipe": recipe_of(request, self.model, self.name),
+            "model": name,
+            "settings": all_of(request, model),
+            "recipe": recipe_of(request, model, name),
         }
         job = Job(type(request).__name__.lower(), about)
-        self.jobs.submit(job, task_of(request, self.model))
+        self.jobs.submit(job, task_of(request, model))
         return self.view(job)
 
     def view(self, job: Job) -> JobView:
@@ -91,54 +90,6 @@ class Studio:
                 figures=job.outcome.figures if job.outcome else None,
                 **job.about,
             )
-
-    def describe(self) -> ModelView:
-        """What a client wants to know of the model."""
-        prior, codec = self.model.prior, self.model.codec
-        networks = [*prior.parameters(), *codec.parameters()]
-        known = ("data", "prior_data", "licence", "codec_validation", "prior_validation")
-        about = {name: self.model.about[name] for name in known if name in self.model.about}
-        about |= {name: PurePath(about[name]).name for name in ("data", "prior_data") if name in about}
-        return ModelView(
-            name=self.name,
-            fingerprint=self.model.fingerprint,
-            version=__version__,
-            kind="autoregressive" if prior.causal else "absorbing",
-            image_size=self.model.image_size,
-            factor=codec.config.factor,
-            grid=list(prior.grid),
-            codebook_size=prior.mask_id,
-            parameters=sum(parameter.numel() for parameter in networks),
-            settings=self.settings(),
-            sampling={
-                name: {use: self.model.settings(use, name).of(use) for use in get_args(Use)}
-                for name in {RECOMMENDED: None, **self.model.sampling, PAPER: None}
-            },
-            words=list(self.model.words.vocabulary.words) if self.model.words.vocabulary else [],
-            caption_length=self.model.words.length,
-            limits={
-                name[4:].lower(): value for name, value in vars(limits).items() if name.startswith("MAX_")
-            },
-            about=about,
-        )
-
-    def settings(self) -> list[Setting]:
-        """What may be said of how this model draws.
-
-        Without a curve there is no optimal schedule, and without words only an edit has what guides it: its
-        surroundings.
-        """
-        prior, schedules = self.model.prior, dict(SETTINGS["schedule"].choices or {})
-        if not self.model.curve:
-            del schedules["optimal"]
-        own: dict[str, dict[str, Any]] = {
-            "steps": {"usual": min(prior.num_positions, limits.MAX_STEPS)},
-            "schedule": {"choices": schedules},
-        }
-        if not self.model.words.length:
-            own["guidance"] = {"uses": () if prior.causal else ("edit",)}
-        every = [replace(each, **own.get(each.name, {})) for each in SETTINGS.values()]
-        return [each for each in every if not (prior.causal and each.diffusion)]
 
     async def follow(self, job: Job) -> AsyncIterator[str]:
         """A job's states and previews as server-sent events, the latest only, until it is finished."""
@@ -164,12 +115,17 @@ class Studio:
 def api(studio: Studio) -> APIRouter:
     """The routes of version 1."""
     routes = APIRouter()
-    description = studio.describe()
 
-    @routes.get("/model")
-    def model() -> ModelView:
-        """The model, and what may be asked of it."""
-        return description
+    @routes.get("/models")
+    def models() -> list[str]:
+        """The names of all models that there are, the one that is meant where none is named first."""
+        return studio.models.names()
+
+    @routes.get("/model", **GET)
+    def model(name: Name | None = None) -> ModelView:
+        """A model, and what may be asked of it. One that is not in memory yet is opened."""
+        name, model = studio.models.get(name)
+        return describe(model, name)
 
     @routes.post("/sample", **POST)
     def sample(request: Sample) -> JobView:

@@ -36,13 +36,13 @@ def recipe_of(request: Request, model: Pipeline, name: str) -> Recipe:
 
 def all_of(request: Request, model: Pipeline) -> dict[str, JsonValue]:
     """All that a request says, and the settings it leaves to the model, but no pictures."""
-    plain = request.model_dump(mode="json", exclude={"image", "mask", *SETTINGS})
+    plain = request.model_dump(mode="json", exclude={"model", "image", "mask", *SETTINGS})
     return plain | settings_of(request, model).of(request.use) if isinstance(request, Drawing) else plain
 
 
 def _said(request: Request, model: Pipeline) -> dict[str, JsonValue]:
     """What is to be mentioned by name: all but defaults, and what is not the model's own anyway."""
-    elsewhere = {"image", "mask", "box", "width", "height", *SETTINGS} | (
+    elsewhere = {"model", "image", "mask", "box", "width", "height", *SETTINGS} | (
         {"count"} if isinstance(request, Sample) else set()
     )
     said = request.model_dump(mode="json", exclude=elsewhere, exclude_defaults=True)

@@ -27,6 +27,7 @@ Picture = Annotated[
         json_schema_extra={"contentEncoding": "base64"},
     ),
 ]
+Name = Annotated[str, Field(max_length=1024, description="One of the names that the server lists.")]
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1, description="The same seed gives the same pictures.")]
 Count = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 Edge = Annotated[int, Field(ge=1, le=MAX_EDGE_PX)]
@@ -43,6 +44,7 @@ Unlikely = Annotated[
 
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+    model: Name | None = Field(default=None, description="One of `models`; unless given, the first.")
 
     @model_validator(mode="before")
     @classmethod
@@ -203,6 +205,7 @@ class JobView(BaseModel):
     seconds: float
     error: str | None
     pictures: list[str] = Field(description="Addresses of the results, PNG files.")
+    model: str
     figures: dict[str, Any] | None = Field(
         description="Of reconstruct: psnr_db (null: equal) and codes, row by row. Of score: bits_per_code, "
         "bits, exact (or an upper bound) and surprise, the bits of each code, row by row. Of caption: "

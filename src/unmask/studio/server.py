@@ -22,7 +22,9 @@ from unmask.studio.guard import Access, Guard
 from unmask.studio.health import health
 from unmask.studio.jobs import BusyError, Jobs
 from unmask.studio.limits import DoorLimits, JobLimits
+from unmask.studio.models import Models, Others
 from unmask.studio.page import serve_page
+from unmask.studio.trainings import trainings
 
 SWEEP_SECONDS = 2.0
 MAX_SENTENCES, MAX_SENTENCE = 8, 300  # of an answer on what is wrong, and characters of each
@@ -32,10 +34,11 @@ def create_app(
     model: Pipeline,
     name: str,
     *,
+    others: Others = Others(),  # noqa: B008
     access: Access = Access(),  # noqa: B008
     limits: JobLimits = JobLimits(),  # noqa: B008
 ) -> FastAPI:
-    """The Studio for one model, which goes by ``name`` in what people are told to type."""
+    """The Studio that begins with a model, which goes by ``name`` in what people are told to type."""
     jobs = Jobs(limits)
 
     @asynccontextmanager
@@ -55,7 +58,8 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.jobs = jobs
-    app.include_router(api(Studio(model, name, jobs)), prefix="/api/v1")
+    app.include_router(api(Studio(Models(model, name, others), jobs)), prefix="/api/v1")
+    app.include_router(trainings(others, name), prefix="/api/v1")
     app.include_router(health(jobs))
     serve_page(app)
     app.add_middleware(Guard, access=access)

@@ -21,6 +21,7 @@ from unmask.studio import inspection, tasks
 from unmask.studio.api import Studio
 from unmask.studio.jobs import Job, Jobs, Outcome, StoppedError
 from unmask.studio.limits import MAX_UPLOAD_BYTES, JobLimits
+from unmask.studio.models import Models, Others
 from unmask.studio.schema import Recipe
 from unmask.studio.server import create_app
 
@@ -228,9 +229,9 @@ class TestJobs:
                     time.sleep(0.05)
                 return seen
 
-        job = Ending("sample", {"settings": {}, "recipe": Recipe(command="", python="")})
+        job = Ending("sample", {"model": "own", "settings": {}, "recipe": Recipe(command="", python="")})
         jobs.submit(job, lambda report: opened.wait() and Outcome(pictures=[b""]))
-        view = Studio(model, "model", jobs).view(job)
+        view = Studio(Models(model, "own", Others()), jobs).view(job)
         assert (view.state == "done") == bool(view.pictures)
         jobs.close()
 

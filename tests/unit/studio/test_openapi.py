@@ -49,9 +49,14 @@ def post(address, body, kind):
     return requests.post(address, data=body, headers={"Content-Type": kind}, timeout=60)
 
 
-PLAIN = [("GET", "/api/v1/model"), ("GET", "/healthz"), ("GET", "/metrics")]  # nothing to get wrong
+PLAIN = [
+    ("GET", path) for path in ("/api/v1/models", "/api/v1/trainings", "/healthz", "/metrics")
+]  # nothing to get wrong
 OPERATIONS = [
     *PLAIN,
+    ("GET", "/api/v1/model"),
+    ("GET", "/api/v1/training"),
+    ("GET", "/api/v1/training/picture"),
     *(("POST", f"/api/v1/{path}") for path in PATHS),
     ("GET", "/api/v1/jobs/{job_id}"),
     ("DELETE", "/api/v1/jobs/{job_id}"),

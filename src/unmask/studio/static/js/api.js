@@ -1,4 +1,4 @@
-// The server, in four verbs: describe, start, watch, cancel.
+// The server, in few verbs: describe, start, watch, cancel.
 
 const ROOT = "/api/v1";
 const PATIENCE = 3; // attempts to get a stream back before the server itself is asked
@@ -17,7 +17,24 @@ async function ask(path, options) {
   );
 }
 
-export const describe = () => ask("/model");
+const query = (values) => new URLSearchParams(values).toString();
+
+let model; // whom requests are meant for
+
+/** A model by its name, or the first; from now on requests are meant for it. */
+export async function describe(name) {
+  const answer = await ask(name ? `/model?${query({ name })}` : "/model");
+  model = answer.name;
+  return answer;
+}
+
+export const models = () => ask("/models");
+
+export const trainings = () => ask("/trainings");
+
+export const training = (name) => ask(`/training?${query({ name })}`);
+
+export const trainingPicture = (name, of, step) => `${ROOT}/training/picture?${query({ name, of, step })}`;
 
 export const find = (id) => ask(`/jobs/${id}`);
 
@@ -27,7 +44,7 @@ export const start = (kind, request) =>
   ask(`/${kind}`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(request),
+    body: JSON.stringify({ model, ...request }),
   });
 
 const finished = (job) => ["done", "failed", "cancelled"].includes(job.state);

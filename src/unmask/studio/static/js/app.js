@@ -1,12 +1,14 @@
 // The page: which view is shown, which theme, which model.
 
-import { describe } from "./api.js";
-import { dialogHead, el, notice, select, show } from "./dom.js";
+import { trainings } from "./api.js";
+import { notice, select } from "./dom.js";
 import { Create } from "./create.js";
 import { Edit } from "./edit.js";
 import { Extend } from "./extend.js";
 import { Inspect } from "./inspect.js";
+import { chosenModel } from "./models.js";
 import { rememberTheme } from "./store.js";
+import { Training } from "./training.js";
 
 const THEMES = ["auto", "light", "dark"];
 
@@ -38,33 +40,13 @@ function labelTheme() {
   select("#theme").title = `Theme: ${document.documentElement.dataset.theme}`;
 }
 
-function showModel(model) {
-  const { about } = model;
-  const facts = {
-    Model: model.name,
-    Kind: `${model.kind}, ${(model.parameters / 1e6).toFixed(1)} million parameters`,
-    Pictures: `${model.image_size}×${model.image_size} pixels as ${model.grid.join("×")} codes out of ${model.codebook_size}`,
-    "Trained on": about.prior_data ?? about.data,
-    "Held-out pictures":
-      about.prior_validation?.bits && `${about.prior_validation.bits.toFixed(2)} bits per code`,
-    Licence: about.licence,
-    Fingerprint: model.fingerprint,
-    Unmask: model.version,
-  };
-  const list = Object.entries(facts)
-    .filter(([, fact]) => fact)
-    .flatMap(([name, fact]) => [el("dt", {}, name), el("dd", {}, fact)]);
-  const dialog = select("#about");
-  const links = el(
-    "div",
-    { className: "actions" },
-    el("a", { className: "plain", href: "/api" }, "The API of this Studio"),
-  );
-  show(
-    dialog,
-    dialogHead(dialog, "The model", "about-title"),
-    el("div", { className: "body" }, el("dl", { className: "facts" }, list), links),
-  );
+/** Trainings, where the server has any to show. */
+async function openTrainings() {
+  const names = await trainings();
+  if (!names.length) return;
+  select('nav a[href="#/training"]').hidden = false;
+  route(); // it may have been there
+  new Training(names);
 }
 
 /** The views that work on a picture, as functions that take one. An autoregressive model cannot fill in. */
@@ -91,15 +73,14 @@ async function begin() {
   select("#theme").addEventListener("click", chooseTheme);
   let model;
   try {
-    model = await describe();
+    model = await chosenModel();
   } catch (error) {
     select(".dot").classList.add("off");
     notice(error.message, { lasting: true });
     return;
   }
-  select("#model-name").textContent = model.name.split("/").slice(-2).join("/");
-  select("#model").addEventListener("click", () => showModel(model));
   new Create(model, openViews(model));
+  openTrainings();
   document.documentElement.dataset.ready = "";
 }
 

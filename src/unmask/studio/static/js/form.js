@@ -62,7 +62,7 @@ export class Form extends Fields {
 
   begun(set) {
     const defaults = this.described.map(({ name, default: value }) => [name, value]);
-    return { ...Object.fromEntries(defaults), ...this.sets[set][this.use] };
+    return { ...Object.fromEntries(defaults), ...this.sets[set]?.[this.use] }; // another model's set is not known here
   }
 
   set(values) {

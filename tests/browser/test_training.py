@@ -1,0 +1,46 @@
+"""Models to choose from, and trainings to watch."""
+
+import re
+from importlib.resources import files
+
+from playwright.sync_api import expect
+
+from tests.browser.actions import button, set_range
+
+
+def test_another_model_is_chosen_and_asked_and_stays_after_a_reload(tab, run, look):
+    page = tab()
+    set_range(page, "Pictures", 1)
+    set_range(page, "Steps", 2)
+    button(page, "Create pictures").click()
+    expect(page.locator(".batch .tile:enabled")).to_have_count(1)
+    page.locator("#model").click()
+    page.locator("#about").get_by_role("button", name=str(run.folder)).click()
+    expect(page.locator("#model-name")).to_have_text(re.compile("/small$"))
+    expect(page.locator(".batch .tile:enabled")).to_have_count(1)  # what the other drew is still there
+    set_range(page, "Pictures", 1)
+    button(page, "Create pictures").click()
+    expect(page.locator(".batch .tile:enabled")).to_have_count(2)
+    assert look(page, ".batch .tile img").shape == (32, 32, 4)
+    page.reload()
+    expect(page.locator("#model-name")).to_have_text(re.compile("/small$"))
+
+
+def test_a_training_is_watched_and_its_past_is_travelled_through(tab, run, look):
+    page = tab("training", color_scheme="dark")
+    expect(page.locator("#training .status")).to_contain_text("Step 2,000 of 3,000.")
+    expect(page.locator(".chart")).to_have_count(2)
+    slider = page.get_by_label("Step", exact=True)
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".time output")).to_have_text("Step 1,000")
+    assert tuple(look(page, ".time img")[0, 0, :3]) == (50, 50, 50)
+    expect(page.locator(".chart", has_text="bits").locator(".hint")).to_have_text(
+        "train 7.00 · validation 7.50"
+    )
+    run.log(2100, {"bits": 5.5})  # the page sees it without being told
+    expect(page.locator("#training .status")).to_contain_text("Step 2,100 of 3,000.")
+    expect(page.locator(".time output")).to_have_text("Step 1,000")
+    page.evaluate((files("axe_core_python") / "axe.min.js").read_text())
+    assert [problem["id"] for problem in page.evaluate("axe.run()")["violations"]] == []
