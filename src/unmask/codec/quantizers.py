@@ -32,7 +32,7 @@ class Quantizer(nn.Module):
         """Do what comes before the first step; ``latents`` encodes the training batch of a number."""
 
     def after_step(self, used: Tensor, latents: Tensor, rng: torch.Generator) -> bool:
-        """Look back on a step; return whether weights were set otherwise than by gradients.
+        """Look back on a step; return whether weights may have been set otherwise than by gradients.
 
         used: (K,) bool, the codes of the step, in all processes.  latents: (B, E, h, w), this process's own.
         """
@@ -102,16 +102,19 @@ class Nearest(Quantizer):
 
     @torch.no_grad()
     def after_step(self, used: Tensor, latents: Tensor, rng: torch.Generator) -> bool:
-        """Move codes that were idle for ``recycle_after`` steps onto random latents of this one."""
+        """Move codes that were idle for ``recycle_after`` steps onto random latents of this one.
+
+        Which ones stays on the device, where nobody waits for it.
+        """
         if not self.config.recycle_after:
             return False
         self.idle = torch.where(used, 0, self.idle + 1)
-        dead = (self.idle >= self.config.recycle_after).nonzero().flatten()
+        dead = self.idle >= self.config.recycle_after
         rows = _rows(latents.float())
-        chosen = torch.randint(len(rows), (len(dead),), generator=rng, device=rng.device).to(rows.device)
-        self.codebook[dead] = rows[chosen]
-        self.idle[dead] = 0
-        return len(dead) > 0
+        chosen = torch.randint(len(rows), dead.shape, generator=rng, device=rng.device).to(rows.device)
+        self.codebook.copy_(torch.where(dead[:, None], rows[chosen], self.codebook))
+        self.idle.masked_fill_(dead, 0)
+        return True
 
     def state(self) -> dict[str, Tensor]:
         """How long each code has been idle."""

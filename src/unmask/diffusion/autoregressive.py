@@ -65,7 +65,7 @@ def _continue(
 ) -> None:
     """Fill (B, N) codes in place, column by column, after (B, L) words."""
     next_logits, N = prior.begin(len(images)), prior.num_positions
-    numbers = torch.tensor(images, device=codes.device)
+    numbers = torch.tensor(images).to(codes.device)
     logits = next_logits(None)
     no_numbers = torch.zeros((), dtype=torch.bool, device=codes.device)
     for word in words.T:

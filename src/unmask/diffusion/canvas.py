@@ -82,7 +82,8 @@ class Canvas:
                 these, places = places.tensor_split([int(times.sum())])
                 self._add(total, self._denoisers[number], views, these, times, codes.device)
         votes = F.avg_pool2d(self._widen(chosen.double(), 0), self.window, 1, divisor_override=1)
-        return (total / votes[wanted][:, None]).log()
+        logits = (total / votes[wanted][:, None]).log()
+        return logits if codes.is_cpu else logits.float().to(codes.device)
 
     def _choose(self, canvas: Tensor, wanted: Tensor) -> Tensor:
         """(B, R, C) bool: the windows to ask, all of which hold a wanted position."""

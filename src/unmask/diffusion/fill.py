@@ -111,7 +111,7 @@ class _Filling:
     @torch.no_grad()
     def advance(self, active: list[int]) -> list[int]:
         """Take some images through a pass, each to its own next step; the unfinished come back."""
-        rows = torch.tensor(active, device=self.codes.device)
+        rows = torch.tensor(active).to(self.codes.device)
         codes, steps = self.codes[rows], self.plan[rows]  # (A, N)
         masked = codes == self._denoise.mask_id
         due = masked & (steps == steps.masked_fill(~masked, 0).amax(1, keepdim=True))

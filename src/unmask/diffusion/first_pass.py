@@ -28,14 +28,17 @@ class RememberedStart:
     def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
         """(B, N) codes with MASK and the (B, N) positions wanted to (where.sum(), K) logits, row-major."""
         blank = (codes == self.mask_id).all(1)  # (B,)
-        if not blank.any():
+        known = [row for row, is_blank in enumerate(blank.tolist()) if not is_blank]
+        if len(known) == len(codes):
             return self._denoise(codes, where)
         if self._logits is None:
-            self._logits = self._denoise(codes[blank][:1], torch.ones_like(where[:1]))
+            self._logits = self._denoise(torch.full_like(codes[:1], self.mask_id), torch.ones_like(where[:1]))
         row, position = where.nonzero(as_tuple=True)
         logits = self._logits[position]
-        if not blank.all():
-            others = self._denoise(codes[~blank], where[~blank])
+        if known:
+            rows = torch.tensor(known).to(codes.device)
+            others = self._denoise(codes[rows], where[rows])
             missing = logits.shape[1] - others.shape[1]  # where only codes are wanted, words have no column
-            logits[~blank[row]] = F.pad(others, (0, missing), value=-math.inf)
+            others = F.pad(others, (0, missing), value=-math.inf)
+            logits = logits.masked_scatter(~blank[row][:, None], others)
         return logits

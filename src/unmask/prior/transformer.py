@@ -121,7 +121,8 @@ class Transformer(nn.Module):
         looks only at what stands before a position, so that MASK may stand from there on.
         """
         places, real = pack(where)
-        return self._finish(self._gathered(codes, places, rng)[real], places[real], rng)
+        wanted = real.nonzero(as_tuple=True)  # for both: finding them waits for a GPU
+        return self._finish(self._gathered(codes, places, rng)[wanted], places[wanted], rng)
 
     def at(self, codes: Tensor, places: Tensor) -> Tensor:
         """(B, L + N) codes and (B, Q) places to (B, Q, K) logits: ``forward`` for rows of one length."""
@@ -183,8 +184,9 @@ class Transformer(nn.Module):
 
     def _finish(self, x: Tensor, places: Tensor, rng: torch.Generator | None) -> Tensor:
         """(…, D) at (…) places through the last MLP to (…, K) logits; over all ids where words are wanted."""
+        L = self.text.length
         x = self.norm(x + dropout(self._blocks[-1].mlp(x), self.config.dropout, rng))
-        if not torch.compiler.is_exporting() and bool((places >= self.text.length).all()):
+        if not torch.compiler.is_exporting() and (not L or bool((places >= L).all())):
             return F.linear(x, self.head.weight[: self.codebook_size]).float()
         return self.possible(self.head(x).float(), places)
 
