@@ -27,6 +27,7 @@ FORMAT = 2
 MANIFEST = "unmask.json"
 OURS = (MANIFEST, "codec.safetensors", "prior.safetensors")
 MAX_EDGE_PX = 1 << 14
+SAMPLING = dict[str, dict[str, dict[str, Any] | list[dict[str, Any]]]]  # by name, then by use or as a list
 AGAIN = "copy the model again from where it came"
 
 Manifest = dict[str, Any]
@@ -205,7 +206,7 @@ def _check_about(path: Path, about: dict[str, Any], sampling: dict[str, Any]) ->
     try:
         for name in about.keys() & hints:
             fit(about[name], hints[name], f"about.{name}")
-        fit(sampling, dict[str, dict[str, dict[str, Any]]], "sampling")
+        fit(sampling, SAMPLING, "sampling")
     except ConfigError as error:
         raise BundleError(f"{path}: {error}", hint=AGAIN) from None
 

@@ -242,7 +242,7 @@ def test_a_folder_of_somebody_elses_is_never_made_again(make, tmp_path):
     with pytest.raises(DataError, match="holds no codes"):
         make()
     (tmp_path / "file").touch()
-    with pytest.raises(DataError, match="holds no codes"):
+    with pytest.raises(DataError, match="is a file; codes are kept in a folder"):
         make(out="file")
 
 

@@ -14,7 +14,7 @@ OWN = {
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"steps": 0}, "steps 0 should be at least 1"),
+        ({"steps": 0}, "steps 0 should be from 1 to 65536"),
         ({"steps": "8"}, "steps is '8', but should be int"),
         ({"temperature": -0.1}, "temperature -0.1 should be at least 0"),
         ({"temperature": (1.0, -1.0)}, "temperature -1.0 should be at least 0"),
@@ -95,7 +95,7 @@ def test_a_number_of_steps_brings_the_settings_that_were_tuned_for_the_nearest()
     assert choose("sample", own, None, {"steps": None}) == Settings(remask=1.0)
     assert choose("canvas", own, None, {"steps": 64}) == Settings(steps=64, care="balanced")
     assert choose("sample", own, "paper", {"steps": 64}) == Settings(steps=64)
-    with pytest.raises(ConfigError, match="steps -1 should be at least 1"):
+    with pytest.raises(ConfigError, match="steps -1 should be from 1 to 65536"):
         choose("sample", own, None, {"steps": -1})
 
 

@@ -189,6 +189,16 @@ class TestADamagedBundle:
         edit(folder, lambda manifest: manifest["about"].update(about))
         assert f"about.{next(iter(about))} is" in refusal(folder)
 
+    @pytest.mark.parametrize("sampling", [{"a": 5}, {"a": {"sample": 5}}, {"a": {"b": [5]}}])
+    def test_that_recommends_things_of_another_kind_is_refused(self, folder, sampling):
+        edit(folder, lambda manifest: manifest.update(sampling=sampling))
+        assert "sampling is" in refusal(folder)
+
+    def test_with_settings_by_use_and_as_a_list_is_taken(self, folder):
+        sampling = {"recommended": {"sample": {"steps": 8}, "budgets": [{"steps": 8, "temperature": 0.7}]}}
+        edit(folder, lambda manifest: manifest.update(sampling=sampling))
+        assert bundle.load(folder).sampling == sampling
+
     @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "NaN", "\0"])
     def test_whose_description_is_no_json_is_refused(self, folder, text):
         (folder / "unmask.json").write_text(text)
