@@ -24,7 +24,7 @@ HELP = """Find the best settings for 8, 16, 32, 64 and 256 steps, and write them
 
   unmask tune runs/prior photos/                                    every setting in turn
   unmask tune runs/prior photos/ --steps 16,64 --count 200          for fewer numbers of steps, faster
-  unmask tune runs/prior photos/ --temperature 0.8,1 --order random other values to try
+  unmask tune runs/prior photos/ --temperature 0.8,1 --remask 1     other values to try
   unmask tune emoji emoji-3d --save my-emoji                        a built-in model: into a copy of it
 
 Then  unmask sample runs/prior --steps 16  takes what was found best for 16 steps, and without --steps the
