@@ -45,7 +45,7 @@ export class Form extends Fields {
     if (choices) {
       const options = Object.entries(choices).map(([key, words]) => [key, `${capital(key)}: ${words}`]);
       this.choice(name, label, options, { hint, place });
-    } else this.range(name, label, { min, max: maximum ?? usual, step, value, optional, pair, hint, place });
+    } else this.range(name, label, { min, max: usual ?? maximum, step, value, optional, pair, hint, place });
   }
 
   /** Show the settings of another use, as the chosen set has them. */
