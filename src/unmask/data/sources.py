@@ -1,6 +1,7 @@
 """Where pictures come from: a folder, an archive, arrays, an LSUN database, or the package itself."""
 
 import os
+import re
 import stat
 import weakref
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ from unmask.reading import expanded, map_array, printable, read_bytes
 
 EMOJI_STYLES = ("3d", "flat", "noto", "twemoji", "firefox", "emojione")
 BUILTIN_SETS = ("emoji", *(f"emoji-{style}" for style in EMOJI_STYLES))
+SHARDS = re.compile(r"\{(\d+)\.\.(\d+)\}")  # WebDataset's notation: pictures-{000..017}.tar
 LABELS = (".labels.npy", ".labels.txt", ".txt")  # in place of an array's .npy
 
 
@@ -28,6 +30,8 @@ def open_source(spec: str) -> Source:
     if spec in BUILTIN_SETS:
         return BuiltinSource(spec)
     try:
+        if SHARDS.search(spec) and not expanded(spec).exists():
+            return ShardsSource(spec, [_open_path(expanded(shard)) for shard in shards_of(spec)])
         return _open_path(expanded(spec))
     except OSError as error:
         raise DataError(f"{spec} cannot be opened: {error.strerror}") from error
@@ -57,6 +61,51 @@ def _open_path(path: Path) -> Source:
         f"{path} is neither a folder nor a .zip, .tar, .tar.gz, .npy or -idx3-ubyte of pictures",
         hint=f"the folder it is in:  {path.parent}",
     )
+
+
+def shards_of(spec: str) -> Iterator[str]:
+    """The names that one with a range such as ``{000..017}`` in it stands for."""
+    found = SHARDS.search(spec)
+    assert found, "asked for where there is a range"
+    first, last = found.groups()
+    if int(first) > int(last):
+        raise DataError(f"{spec} names no files: {first} is beyond {last}")
+    for number in range(int(first), int(last) + 1):
+        yield f"{spec[: found.start()]}{number:0{len(first)}}{spec[found.end() :]}"
+
+
+class ShardsSource(Source):
+    """Several sources as one, such as the shards of a WebDataset, in their order."""
+
+    def __init__(self, name: str, shards: Sequence[Source]) -> None:
+        super().__init__(name)
+        self._shards = shards
+        self._holders: dict[str, Source] = {}  # by the names of what they hold
+
+    def _identify(self) -> str:
+        return combined_hash(shard.fingerprint for shard in self._shards)
+
+    @cached_property
+    def _places(self) -> list[tuple[Source, int]]:
+        return [(shard, row) for shard in self._shards for row in range(len(shard))]
+
+    def _list(self) -> Sequence[Entry]:
+        entries = [entry for shard in self._shards for entry in shard.entries]
+        for shard in self._shards:
+            self.others += shard.others
+            self.beside += shard.beside
+            for name in (*(entry.name for entry in shard.entries), *shard.beside):
+                if (other := self._holders.setdefault(name, shard)) is not shard:
+                    both = f"{other.name} and {shard.name} both hold {printable(name)}"
+                    raise DataError(f"{both}; in shards of one set all names differ")
+        return entries
+
+    def _read(self, index: int) -> bytes:
+        shard, row = self._places[index]
+        return shard.read(row)
+
+    def _read_beside(self, name: str) -> bytes:
+        return self._holders[name].read_beside(name)
 
 
 class _File(NamedTuple):

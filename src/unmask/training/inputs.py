@@ -9,7 +9,7 @@ from unmask.data.base import Source
 from unmask.data.codes import Codes, encode_pixels, is_store, open_codes
 from unmask.data.config import ImagesConfig
 from unmask.data.pixels import Pixels, open_pixels
-from unmask.data.sources import BUILTIN_SETS, open_source
+from unmask.data.sources import BUILTIN_SETS, SHARDS, open_source
 from unmask.devices import tuned_allocator
 from unmask.distributed import Processes
 from unmask.evaluation.clusters import captions_of
@@ -99,4 +99,6 @@ def lasting(name: str) -> str:
 
 def lasting_data(name: str) -> str:
     """The same of pictures, of which a built-in name means the built-in ones whatever folders there are."""
+    if SHARDS.search(name) and not Path(name).exists():
+        return str(Path(name).absolute())
     return name if name in BUILTIN_SETS else lasting(name)

@@ -11,8 +11,10 @@ import pytest
 
 from unmask.data import archives
 from unmask.data.archives import BuiltinSource
+from unmask.data.captions import read_captions
 from unmask.data.sources import open_source
 from unmask.errors import DataError
+from unmask.training.inputs import lasting_data
 
 KINDS = ["zip", "tar", "tar.gz", "tgz"]
 
@@ -209,3 +211,42 @@ class TestBuiltin:
         assert all(entry.group for entry in entries)
         assert len({entry.group for entry in entries}) < len(entries)
         assert source.read(0)[:4] == b"RIFF"
+
+
+class TestShards:
+    @pytest.fixture
+    def shards(self, tmp_path, encode, noise):
+        """Three shards of four pictures, each with its caption."""
+        for shard in range(3):
+            keys = [f"{number:04}" for number in range(4 * shard, 4 * shard + 4)]
+            pictures = {f"{key}.png": encode(noise(int(key))) for key in keys}
+            pack(tmp_path / f"x-{8 + shard:03}.tar", pictures | {f"{key}.txt": key.encode() for key in keys})
+        return str(tmp_path / "x-{008..010}.tar")
+
+    def test_they_are_one_source_with_the_captions_of_all(self, shards, encode, noise):
+        source = open_source(shards)
+        assert [source.entry(number).name for number in range(12)] == [f"{n:04}.png" for n in range(12)]
+        assert [source.read(number) for number in (0, 5, 11)] == [encode(noise(n)) for n in (0, 5, 11)]
+        assert source.others == {".txt": 12}
+        assert read_captions(source, "auto").texts == [f"{number:04}" for number in range(12)]
+
+    def test_what_changes_one_of_them_changes_the_source(self, shards, tmp_path):
+        before = open_source(shards).fingerprint
+        assert open_source(shards.replace("010", "009")).fingerprint != before
+        pack(tmp_path / "x-009.tar", {})
+        assert open_source(shards).fingerprint != before
+
+    def test_a_shard_that_is_absent_is_named(self, shards):
+        with pytest.raises(DataError, match=r"there is no .*x-011\.tar"):
+            open_source(shards.replace("010", "012"))
+        with pytest.raises(DataError, match="008 is beyond 007"):
+            open_source(shards.replace("010", "007"))
+
+    def test_a_name_in_two_of_them_is_an_error(self, shards, tmp_path, encode, noise):
+        pack(tmp_path / "x-010.tar", {"0001.png": encode(noise(0))})
+        with pytest.raises(DataError, match=r"x-008\.tar and .*x-010\.tar both hold 0001\.png"):
+            len(open_source(shards))
+
+    def test_they_are_found_from_any_folder(self, shards, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        assert lasting_data("x-{008..010}.tar") == shards
