@@ -55,15 +55,21 @@ function openViews(model) {
   for (const name of ["edit", "extend"]) select(`nav a[href="#/${name}"]`).hidden = !absorbing;
   route(); // it may have been at one of them
   const classes = absorbing ? { edit: Edit, extend: Extend, inspect: Inspect } : { inspect: Inspect };
+  const views = {};
   const places = Object.entries(classes).map(([name, View]) => {
-    const view = new View(model);
+    const view = (views[name] = new View(model));
     const take = (canvas) => {
       location.hash = `/${name}`;
       view.take(canvas);
     };
     return [name, take];
   });
-  return Object.fromEntries(places);
+  const varied = (canvas) => {
+    location.hash = "/edit";
+    views.edit.take(canvas);
+    views.edit.vary();
+  };
+  return { ...(absorbing && { vary: varied }), ...Object.fromEntries(places) };
 }
 
 async function begin() {

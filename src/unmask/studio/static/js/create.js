@@ -7,6 +7,7 @@ import { showRecipe } from "./recipe.js";
 import { Runner } from "./runner.js";
 import { recall, remember } from "./store.js";
 import { view } from "./viewer.js";
+import { addWords } from "./words.js";
 
 const KEPT = 6; // batches that stay on the page
 
@@ -19,6 +20,7 @@ export class Create {
     this.stage = select(".stage", this.root);
     this.batches = [];
     this.form = new Form(select(".fields", this.root), model);
+    addWords(this.form, model, { empty: "Empty: pictures as in the training." });
     this.form.range("count", "Pictures", { min: 1, max: model.limits.count, value: 8 });
     this.form.settings("sample");
     this.form.seed();
@@ -136,7 +138,7 @@ class Batch {
         el(
           "h2",
           {},
-          `Seed ${job.settings.seed}`,
+          title(job.settings),
           el("span", { className: "hint" }, owner.form.summary(job.settings)),
         ),
         this.tools,
@@ -173,3 +175,6 @@ class Batch {
     view(this.job, number, { places: this.owner.places, reuse: (settings) => this.owner.reuse(settings) });
   }
 }
+
+/** What a batch is called: by its prompt, if it had one, and by its seed. */
+const title = ({ prompt, seed }) => (prompt ? `“${prompt}”, seed ${seed}` : `Seed ${seed}`);

@@ -9,7 +9,9 @@ import { address, fetchPicture, sources } from "./pictures.js";
 import { Runner } from "./runner.js";
 import { Selection } from "./selection.js";
 import { recall, remember } from "./store.js";
+import { Variations } from "./vary.js";
 import { Versions } from "./versions.js";
+import { addWords } from "./words.js";
 
 const UNDOS = 60;
 const KEYS = { b: "brush", e: "eraser", r: "box", l: "lasso", h: "hand" };
@@ -24,6 +26,7 @@ export class Edit {
     this.picture = null;
     sources(this.root, model, (canvas) => this.take(canvas));
     this.form = new Form(select(".fields", this.root), model);
+    addWords(this.form, model);
     this.form.range("count", "Versions", { min: 1, max: 8, value: 4 });
     this.form.settings("edit");
     this.form.seam(model);
@@ -37,6 +40,8 @@ export class Edit {
       onPreview: (addresses) => this.versions.preview(addresses),
       onEnd: (job) => this.versions.end(job),
     });
+    this.variations = new Variations((how) => this.vary(how));
+    select(".source", this.root).after(this.variations.root);
     this.versions = new Versions(select(".versions", this.root), {
       onTake: (canvas) => this.adopt(canvas),
       onAgain: () => this.again(),
@@ -141,6 +146,7 @@ export class Edit {
     if (!this.easel.root.isConnected)
       this.work.replaceChildren(this.toolbar, this.easel.root, this.masks.root);
     this.easel.show(picture, selection);
+    this.variations.root.hidden = false;
     this.changed();
   }
 
@@ -163,15 +169,24 @@ export class Edit {
     this.ask();
   }
 
+  /** Draw the whole picture a little different. */
+  vary(how = this.variations.value) {
+    this.request = { image: address(this.picture), how };
+    this.ask();
+  }
+
   again() {
     if (this.request) this.ask();
   }
 
   ask() {
     if (this.runner.running) return;
-    const [image, mask] = [this.request.image, this.request.mask].map((data) => data.split(",")[1]);
+    const { how } = this.request;
+    const [image, mask] = [this.request.image, this.request.mask].map((data) => data?.split(",")[1]);
     remember("edit.request", this.request);
-    this.runner.run("inpaint", { ...this.form.values(), image, mask });
+    const { seam, ...values } = this.form.values();
+    if (how) this.runner.run("vary", { ...values, ...how, image });
+    else this.runner.run("inpaint", { ...values, seam, image, mask });
   }
 
   begin(job) {
@@ -179,7 +194,8 @@ export class Edit {
   }
 
   files() {
-    return { "picture.png": this.request.image, "mask.png": this.request.mask };
+    const { image, mask } = this.request;
+    return { "picture.png": image, ...(mask && { "mask.png": mask }) };
   }
 
   /** After a reload: the picture, what was selected, and the job. */

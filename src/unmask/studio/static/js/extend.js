@@ -7,6 +7,7 @@ import { address, blank, fetchPicture, sources } from "./pictures.js";
 import { Runner } from "./runner.js";
 import { recall, remember } from "./store.js";
 import { Versions } from "./versions.js";
+import { addWords } from "./words.js";
 
 const SIDES = ["left", "top", "right", "bottom"];
 
@@ -61,6 +62,7 @@ export class Extend {
       const follow = () => this.frame.margins && this.frame.set({ [side]: form.controls[side].value });
       form.root(side).addEventListener("change", follow);
     });
+    addWords(form, model);
     form.range("count", "Versions", { min: 1, max: 8, value: 2 });
     form.settings("edit");
     form.seam(model);

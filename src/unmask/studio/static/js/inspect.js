@@ -5,6 +5,7 @@ import { address, encode, fetchPicture, sources } from "./pictures.js";
 import { showRecipe } from "./recipe.js";
 import { Runner } from "./runner.js";
 import { recall, remember } from "./store.js";
+import { captionCard } from "./words.js";
 
 const GLOW = [
   [13, 8, 135],
@@ -39,7 +40,11 @@ export class Inspect {
     const back = await this.runner.run("reconstruct", { image });
     if (back?.state !== "done") return;
     const score = await this.runner.run("score", { image });
-    if (score?.state === "done") this.show(back, score, address(canvas));
+    if (score?.state !== "done") return;
+    this.show(back, score, address(canvas));
+    if (!this.model.words.length || this.model.kind !== "absorbing") return;
+    const said = await this.runner.run("caption", { image });
+    if (said?.state === "done") this.figures.prepend(captionCard(said.figures));
   }
 
   async restore() {

@@ -4,7 +4,7 @@ import { cancel, find, start, watch } from "./api.js";
 import { button, el } from "./dom.js";
 import { recall, remember } from "./store.js";
 
-const DOING = { reconstruct: "Reconstructing", score: "Scoring" };
+const DOING = { reconstruct: "Reconstructing", score: "Scoring", caption: "Captioning" };
 
 export class Runner {
   /**

@@ -1,0 +1,100 @@
+"""Words on the page: completed, marked, sent and said; and pictures as different as one likes."""
+
+import json
+from importlib.resources import files
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.actions import button, set_range
+from tests.browser.conftest import studio
+from tests.untrained import untrained
+from unmask.storage import bundles
+
+WORDS = ("astronaut", "cat", "cathedral", "dog", "grinning", "house", "red")
+
+
+@pytest.fixture(scope="module")
+def address(chromium, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("words") / "model"
+    bundles.save(untrained(edge=16, words=WORDS), folder)
+    with studio(str(folder)) as address:
+        yield address
+
+
+def prompt_of(page, view="create"):
+    return page.locator(f"#{view}").get_by_role("combobox", name="Prompt")
+
+
+def findings(page):
+    page.evaluate((files("axe_core_python") / "axe.min.js").read_text())
+    return [(found["id"], found["nodes"][0]["html"]) for found in page.evaluate("axe.run()")["violations"]]
+
+
+def sent(page, kind):
+    """What the page asks the server for next."""
+    return page.expect_request(lambda request: request.url.endswith(f"/api/v1/{kind}"))
+
+
+def test_a_prompt_is_completed_by_keys_marked_where_unknown_and_sent(tab):
+    page = tab("create")
+    prompt = prompt_of(page)
+    prompt.press_sequentially("red ca")
+    expect(page.get_by_role("listbox").get_by_role("option")).to_have_text(["cat", "cathedral"])
+    prompt.press("ArrowDown")
+    prompt.press("ArrowDown")
+    prompt.press("Enter")
+    expect(prompt).to_have_value("red cathedral ")
+    expect(prompt).to_have_attribute("aria-expanded", "false")
+    prompt.press_sequentially("hause")
+    prompt.blur()
+    expect(page.locator("#create .unknown").first).to_contain_text("Not known: hause")
+    page.locator("#create").get_by_role("button", name="house").click()
+    expect(prompt).to_have_value("red cathedral house ")
+    expect(page.locator("#create .unknown").first).to_be_empty()
+    page.locator("#create").get_by_role("combobox", name="Without").fill("dog")
+    with sent(page, "sample") as request:
+        button(page, "Create pictures").click()
+    asked = json.loads(request.value.post_data)
+    assert (asked["prompt"], asked["negative"]) == ("red cathedral house", "dog")
+    expect(page.locator(".batch h2")).to_contain_text("“red cathedral house”")
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 844}}]
+)
+def test_what_is_new_has_no_findings_of_axe(tab, options):
+    page = tab("create", **options)
+    prompt_of(page).press_sequentially("zzz ca")
+    expect(page.get_by_role("listbox").get_by_role("option").first).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    assert findings(page) == []
+    page.goto(page.url.replace("create", "inspect"))
+    button(page.locator("#inspect"), "Take a sample").click()
+    card = page.locator("#inspect .caption")
+    expect(card).to_contain_text("what the model would call it")
+    assert findings(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_picture_is_varied_from_where_it_is_seen(tab, look):
+    page = tab("create")
+    set_range(page, "Pictures", 1)
+    set_range(page, "Steps", 4)
+    button(page, "Create pictures").click()
+    page.locator("#create .tile:not([disabled])").click()
+    with sent(page, "vary") as request:
+        page.locator("#viewer").get_by_role("button", name="Vary").click()
+    assert json.loads(request.value.post_data)["strength"] == 0.3
+    expect(page.locator("#edit .versions").get_by_label("Version 4")).to_be_enabled()
+    set_range(page, "How different", 0.05)
+    page.get_by_label("Only what the model finds odd").check()
+    with sent(page, "vary") as request:
+        button(page, "Vary the whole picture").click()
+    asked = json.loads(request.value.post_data)
+    assert (asked["strength"], asked["unlikely"]) == (0.05, True)
+    expect(page.locator("#edit .versions").get_by_label("Version 1")).to_be_enabled()
+    page.locator("#edit .versions").get_by_label("Version 1").click()
+    expect(page.locator("#edit .versions").get_by_label("Version 1")).to_have_attribute(
+        "aria-pressed", "true"
+    )
