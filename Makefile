@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 OUT    ?= demo
+SITE   := $(BIN)/sphinx-build --quiet --fail-on-warning --conf-dir docs
 # torch's default build for Linux brings gigabytes of CUDA. Without a GPU its CPU build is taken, where it can be reached.
 TORCH     := $(shell sed -n 's/.*"\(torch>=[^"]*\)".*/\1/p' pyproject.toml)
 TORCH_CPU := https://download.pytorch.org/whl/cpu
@@ -10,7 +11,7 @@ REACH     := import sys, urllib.request; urllib.request.urlopen(sys.argv[1], tim
 # Works for root on Debian and its kin, and fails elsewhere.
 CHROMIUM := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium >/dev/null
 
-.PHONY: demo quick test check bench clean
+.PHONY: demo quick test check bench site links clean
 
 demo: $(VENV)/.ready            ## look at what Unmask does, on the built-in data
 	$(BIN)/unmask demo --out $(OUT)
@@ -29,6 +30,12 @@ check: $(VENV)/.ready-test      ## style and types
 
 bench: $(VENV)/.ready-bench     ## every benchmark; rows go to benchmarks/results.jsonl
 	$(BIN)/python -m benchmarks
+
+site: $(VENV)/.ready-site       ## the pages with examples, notebooks and a reference: open site/index.html
+	$(SITE) . site
+
+links: $(VENV)/.ready-site      ## ask every address that the pages name
+	$(SITE) --builder linkcheck . site/links
 
 clean:                          ## forget the environment
 	rm -rf $(VENV)
@@ -55,4 +62,8 @@ $(VENV)/.ready-test: pyproject.toml requirements-oracles.txt | $(VENV)/.torch
 
 $(VENV)/.ready-bench: $(VENV)/.ready-test
 	$(BIN)/python -m pip install --quiet --editable '.[benchmarks]'
+	touch $@
+
+$(VENV)/.ready-site: pyproject.toml | $(VENV)/.torch
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	touch $@

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unmask.data.transforms import contact_sheet
     from unmask.diffusion.settings import Settings
     from unmask.errors import (
         BundleError,
@@ -36,6 +37,7 @@ __all__ = [
     "WeightsError",
     "__version__",
     "bits_per_dimension",
+    "contact_sheet",
     "evaluate",
     "load",
     "nearest_pictures",
@@ -47,6 +49,7 @@ __all__ = [
 _PLACES = {
     "pipeline": ("Pipeline", "Scores", "load"),
     "diffusion.settings": ("Settings",),
+    "data.transforms": ("contact_sheet",),
     "samples": ("SampleFolder",),
     "sweep": ("evaluate",),
     "evaluation.neighbours": ("nearest_pictures",),
