@@ -1,0 +1,54 @@
+"""The six pictures of README.md, by a model and a data set, not chosen: seed 0, whatever comes.
+
+python tools/front_page.py emoji emoji-3d
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from PIL import Image, ImageDraw
+
+import unmask
+
+PICTURES = Path(__file__).parents[1] / "docs/pictures"
+BOX = (8, 32, 48, 32)
+
+
+def save(name: str, pictures: Sequence[Image.Image], columns: int) -> None:
+    """Write a sheet to where the page looks for it."""
+    unmask.contact_sheet(pictures, columns).save(PICTURES / f"front-{name}.webp", lossless=True)
+    print(PICTURES / f"front-{name}.webp", flush=True)
+
+
+def boxed(picture: Image.Image) -> Image.Image:
+    """The picture, grey where it is to be drawn again."""
+    left, top, width, height = BOX
+    picture = picture.copy()
+    ImageDraw.Draw(picture).rectangle((left, top, left + width - 1, top + height - 1), fill="grey")
+    return picture
+
+
+def main(name: str, data: str) -> None:
+    """Draw all six."""
+    model = unmask.load(name, device="cpu")
+    stages: list[Image.Image] = []
+    model.sample(1, on_step=lambda codes: stages.append(model.preview(codes)[0]))
+    save("unmasked", [stages[len(stages) * n // 16] for n in range(1, 16)] + stages[-1:], 4)
+    save("reconstructed", reconstructed(model, data), 4)
+    new = model.sample(16)
+    save("sampled", new, 4)
+    inpainted = [[boxed(one), *model.inpaint(one, BOX, count=3)] for one in new[:4]]
+    save("inpainted", [picture for row in inpainted for picture in row], 4)
+    save("extended", [model.extend(one, right=64, count=1)[0] for one in new[:4]], 2)
+    save("canvas", [model.canvas((256, 64), seed=seed) for seed in range(2)], 1)
+
+
+def reconstructed(model: unmask.Pipeline, data: str) -> list[Image.Image]:
+    """Pictures that the model was not trained on, above their reconstructions."""
+    real = [Image.fromarray(pixels) for pixels in model.open(data, "validation").read(range(4))]
+    return real + model.reconstruct(real)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
