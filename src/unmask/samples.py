@@ -16,7 +16,7 @@ from unmask.diffusion.settings import Settings
 from unmask.errors import ConfigError, DataError
 from unmask.progress import Report, silent
 from unmask.reading import DamagedError, parsing, read_json
-from unmask.storage.files import shortage, working_in, write_bytes, write_json
+from unmask.storage.files import free_name, shortage, working_in, write_bytes, write_json
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -120,7 +120,8 @@ class SampleFolder:
             raise DataError(f"{self.path} cannot hold samples: {error.strerror}") from error
         if not stamp.exists():
             raise DataError(
-                f"{self.path} holds something else than samples", hint="name another:  --out FOLDER"
+                f"{self.path} holds something else than samples",
+                hint=f"name another folder:  --out {free_name(self.path)}",
             )
         self._compare(stamp)
 
@@ -132,7 +133,7 @@ class SampleFolder:
 
     def _compare(self, stamp: Path) -> None:
         """Refuse to mix pictures of different requests."""
-        hint = "name another folder:  --out FOLDER"
+        hint = f"name another folder:  --out {free_name(self.path)}"
         try:
             with parsing():
                 there = dict(read_json(stamp))

@@ -98,7 +98,7 @@ def test_another_request_is_refused(folder, change, sentence):
 
 def test_a_folder_of_something_else_is_left_alone(model, tmp_path):
     (tmp_path / "holiday.png").touch()
-    with pytest.raises(DataError, match="holds something else than samples"):
+    with pytest.raises(DataError, match=r"something else than samples\n  name another folder:  --out .*-2"):
         SampleFolder(tmp_path, model).fill(1)
     assert [path.name for path in tmp_path.iterdir()] == ["holiday.png"]
 

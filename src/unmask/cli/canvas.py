@@ -11,6 +11,8 @@ from tyro.conf import Positional, arg
 from unmask.cli.arguments import Drawing, SettingsOption, settings_flags
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, write_pictures
+from unmask.cli.results import tell
+from unmask.data.provenance import KEY
 from unmask.errors import ConfigError
 
 HELP = """Draw a picture larger than those that the model was trained on.
@@ -47,7 +49,7 @@ def main(argv: list[str]) -> None:
     model = load_model(arguments.model, arguments.device, arguments.backend)
     picture = model.canvas(size, arguments.prompts, negative=arguments.negative, **arguments.keywords)
     (path,) = write_pictures([picture], arguments.out)
-    print(f"{size[0]}×{size[1]} pixels: {path}")
+    tell(f"{size[0]}×{size[1]} pixels: {path}", picture=path, drawn=picture.info[KEY])
 
 
 def parse_size(text: str) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from tyro.conf import Positional, arg
 
 from unmask.cli.arguments import Amount, DeviceOption, Model
 from unmask.cli.loading import load_model
+from unmask.cli.results import tell
 
 HELP = """Say what pictures show, in the words that a model was trained on.
 
@@ -39,6 +40,6 @@ def main(argv: list[str]) -> None:
     model = load_model(arguments.model, arguments.device)
     captions = model.caption(arguments.pictures, draws=arguments.draws, seed=arguments.seed)
     for path, found in zip(arguments.pictures, captions, strict=True):
-        print(path)
-        for text, share in islice(found.items(), arguments.shown):
-            print(f"  {share:4.0%}  {text}")
+        shown = dict(islice(found.items(), arguments.shown))
+        words = [f"  {share:4.0%}  {text}" for text, share in shown.items()]
+        tell("\n".join([str(path), *words]), **{str(path): shown})

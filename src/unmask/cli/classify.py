@@ -13,6 +13,7 @@ from rich.table import Table
 from unmask.cli.arguments import Amount, Data, DeviceOption, Model
 from unmask.cli.loading import load_model, open_images
 from unmask.cli.pictures import check_out, write_rows
+from unmask.cli.results import tell
 from unmask.errors import ConfigError, DataError
 from unmask.evaluation.config import Evidence, Side
 
@@ -83,7 +84,7 @@ def main(argv: list[str]) -> None:
         rows = zip((pixels.names[number] for number in chosen), wanted, found, strict=True)
         table = [(name, own, next(iter(one)), f"{one[own]:.6f}") for name, own, one in rows]
         write_rows(arguments.csv, [("picture", "label", "found", "probability of the label"), *table])
-        print(f"picture by picture: {arguments.csv}")
+        tell(f"picture by picture: {arguments.csv}", csv=arguments.csv)
 
 
 def _labels(pixels: "PixelSet", data: str) -> list[str]:
@@ -113,7 +114,7 @@ def _print(wanted: Sequence[str], found: Sequence[str], num_labels: int, by: Evi
         table.add_row(label, str(len(of_label)), f"{of_label.double().mean():.1%}")
     share = mean_of(right.double())
     table.add_row("all", str(len(right)), f"{share.value:.1%} ± {share.standard_error:.1%}")
-    console = Console(highlight=False, markup=False)
-    console.print(table)
+    Console(highlight=False, markup=False).print(table)
     law = "p(label | picture)" if by == "label" else "p(picture | label)"
-    console.print(f"by {law} of {num_labels} labels; by chance {1 / num_labels:.1%}")
+    figures = {"accuracy": share.value, "standard_error": share.standard_error, "pictures": len(right)}
+    tell(f"by {law} of {num_labels} labels; by chance {1 / num_labels:.1%}", labels=num_labels, **figures)

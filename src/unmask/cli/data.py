@@ -12,6 +12,7 @@ from rich.table import Table
 
 from unmask.cli.arguments import Data
 from unmask.cli.pictures import check_out, write_pictures
+from unmask.cli.results import tell
 from unmask.data.base import Source
 from unmask.data.captions import Captions, read_captions
 from unmask.data.config import ImagesConfig, num_clusters
@@ -80,7 +81,7 @@ def _print(source: Source, found: Survey, captions: Captions, images: ImagesConf
         table.add_row("captions", escape(_captions(captions, images)))
     if aside := source.others - captions.files:
         table.add_row("left aside", escape(_counts(aside)))
-    console.print(table)
+    tell(table, pictures=len(found.sizes), of=len(source), copies=found.num_copies, formats=found.formats)
     if captions.ambiguous:
         console.print("\n[bold]captions that could be read otherwise[/]")
         for sentence in captions.ambiguous:

@@ -9,7 +9,9 @@ from tyro.conf import Positional, arg
 from unmask.cli.arguments import Amount, Drawing, SettingsOption, Told, ToldOption, settings_flags
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, write_pictures
+from unmask.cli.results import tell
 from unmask.data.pictures import open_picture
+from unmask.data.provenance import KEY
 
 Seam = Annotated[
     int | None,
@@ -39,5 +41,6 @@ class EditArguments(Drawing):
         open_picture(self.image)  # what is no picture is refused before a model is opened
         model = load_model(self.model, self.device, self.backend)
         asked = {"count": self.count, "rank": self.rank} | asdict(self.told) | self.keywords
-        for path in write_pictures(getattr(model, how)(self.image, **given, **asked), out):
-            print(path)
+        pictures = getattr(model, how)(self.image, **given, **asked)
+        paths = write_pictures(pictures, out)
+        tell("\n".join(map(str, paths)), pictures=paths, drawn=[one.info[KEY] for one in pictures])

@@ -6,6 +6,7 @@ from pathlib import Path
 import tyro
 
 from unmask.cli.arguments import Codec, Data, DeviceOption
+from unmask.cli.results import tell
 from unmask.config import merge
 from unmask.data.config import ImagesConfig
 from unmask.training.resolve import images_of
@@ -46,10 +47,11 @@ def main(argv: list[str]) -> None:
     rows, columns = stamp.grid
     num_views = stamp.shape[1]
     views = f", each in {num_views} views (crops, mirrored, moved)" if num_views > 1 else ""
-    print(f"{stamp.num_train} pictures for training{views}, {stamp.num_validation} for validation")
+    counts = {"train": stamp.num_train, "validation": stamp.num_validation, "grid": stamp.grid}
+    tell(f"{stamp.num_train} pictures for training{views}, {stamp.num_validation} for validation", **counts)
     if stamp.captions:
         print("captions are beside the codes")
-    print(f"{rows}×{columns} codes each, of {stamp.codebook_size}, in {arguments.out}")
+    tell(f"{rows}×{columns} codes each, of {stamp.codebook_size}, in {arguments.out}", folder=arguments.out)
 
 
 def _parse(argv: list[str], images: ImagesConfig) -> Arguments:

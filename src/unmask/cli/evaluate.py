@@ -18,6 +18,7 @@ from unmask.cli.arguments import (
     settings_flags,
 )
 from unmask.cli.loading import load_model
+from unmask.cli.results import tell
 from unmask.errors import ConfigError
 from unmask.evaluation.config import COLUMNS, Side, What, metrics_named
 from unmask.evaluation.results import Results
@@ -111,7 +112,7 @@ def _show(results: Results, columns: list[str]) -> None:
     console.print(f"\n{results.protocol}")
     if "fid" in columns and results.caution:
         console.print(f"caution: {results.caution}")
-    console.print(f"also in {results.folder}: results.csv, results.json")
+    tell(f"also in {results.folder}: results.csv, results.json", results=results.rows, folder=results.folder)
     show_plot(lambda: results.plot(columns))
 
 
@@ -128,4 +129,4 @@ def show_plot(draw: Callable[[], Path | None]) -> None:
         print("no plot, since matplotlib is not installed:  pip install 'unmask[plot]'")
     else:
         if plot:
-            print(f"plot: {plot}")
+            tell(f"plot: {plot}", plot=plot)

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
-from rich.console import Console
 
 from unmask.cli.arguments import AnyModel
 from unmask.cli.pictures import writing
 from unmask.errors import ConfigError, DataError
+from unmask.progress import stderr
 
 if TYPE_CHECKING:
     from unmask.storage.bundles import Bundle
@@ -102,7 +102,7 @@ def _to_onnx(model: "Bundle", arguments: Arguments) -> None:
     if folder.is_dir() and any(path.suffix != ".onnx" for path in folder.iterdir()):
         raise DataError(f"{folder} holds something else than graphs", hint="name a folder that is new")
     with (
-        Console(stderr=True).status("tracing the networks"),
+        stderr().status("tracing the networks"),
         replace_folder(folder, export.GRAPHS) as partial,
     ):
         export.export_codec(codec_from(model.codec), model.image_size, partial)

@@ -1,8 +1,7 @@
 """``unmask fid``: metrics of two sets of pictures, or the statistics of one."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,10 +11,12 @@ from rich.table import Table
 
 from unmask.cli.arguments import Amount, DeviceOption, PicturesOrStatistics
 from unmask.cli.pictures import check_out, writing
+from unmask.cli.results import tell
 from unmask.errors import ConfigError
 from unmask.evaluation.config import metrics_named
 from unmask.evaluation.protocol import AT_INCEPTION, RESIZE, Protocol, caution
 from unmask.evaluation.results import as_text, plain
+from unmask.progress import say
 
 if TYPE_CHECKING:
     from unmask.evaluation.estimate import Estimate
@@ -53,8 +54,6 @@ class Arguments:
     """Save the features of every picture too: 8 KB each, needed by kid and prdc."""
     replicates: Amount = 20
     """Halves of A that standard errors are taken from. 0: none, faster."""
-    json: bool = False
-    """Print one JSON object instead of a table."""
     device: DeviceOption = "auto"
 
     def check(self) -> None:
@@ -86,32 +85,28 @@ def main(argv: list[str]) -> None:
     if arguments.save:
         with writing(arguments.save):
             a.save(arguments.save, features=arguments.features)
-        print(f"statistics of {len(a):,} pictures of {a.name}: {arguments.save}")
+        tell(f"statistics of {len(a):,} pictures of {a.name}: {arguments.save}", statistics=arguments.save)
     for b in others:
         with bar(f"measuring {arguments.metrics}"):
             values = compare(a, b, metrics, replicates=arguments.replicates)
-        _show(a, b, values, as_json=arguments.json)
+        _show(a, b, values)
 
 
 def _warn(sets: "list[Statistics]") -> None:
-    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     for one in sets:
         if one.left_out:
-            console.print(f"{one.left_out:,} of {one.name} cannot be used; why:  unmask data {one.name}")
+            say(f"{one.left_out:,} of {one.name} cannot be used; why:  unmask data {one.name}")
 
 
-def _show(a: "Statistics", b: "Statistics", values: "Mapping[str, Estimate]", *, as_json: bool) -> None:
+def _show(a: "Statistics", b: "Statistics", values: "Mapping[str, Estimate]") -> None:
     """The metrics, how they came about, and what to beware of."""
     protocol = _protocol(a, b)
     row, warning = plain(values), caution(min(len(a), len(b))) if "fid" in values else None
-    if as_json:
-        print(json.dumps({"a": a.name, "b": b.name, **row, "protocol": asdict(protocol), "caution": warning}))
-        return
     table = Table(box=None, show_header=False, pad_edge=False)
     for name in values:
         table.add_row(f"[bold]{name}[/]", as_text(row, name))
     console = Console(highlight=False, soft_wrap=True)
-    console.print(table)
+    tell(table, a=a.name, b=b.name, **row, protocol=protocol, caution=warning)
     console.print(f"\n{protocol}", markup=False)
     if warning:
         console.print(f"caution: {warning}")

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
-from rich.console import Console
 from rich.status import Status
 
 if TYPE_CHECKING:
-    from unmask.storage.bundles import Bundle, Part
+    from unmask.progress import stderr
+from unmask.storage.bundles import Bundle, Part
 
 HELP = """Make a model of other people's files, for every command that takes a MODEL.
 
@@ -60,7 +60,7 @@ def taming(*, ckpt: Path, config: Path, codec_only: bool = False, out: Out) -> N
 
 
 def _reading() -> Status:
-    return Console(stderr=True).status("reading, tensor by tensor")
+    return stderr().status("reading, tensor by tensor")
 
 
 def _keep(model: "Bundle", out: Path) -> None:

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
+from unmask.cli.results import tell
 from unmask.data.base import SUFFIXES
 from unmask.errors import DataError
 from unmask.evaluation.config import Side
 from unmask.onnx.config import Backend
+from unmask.progress import stderr
 
 if TYPE_CHECKING:
     from unmask.data.pixels import PixelSet
@@ -20,7 +20,7 @@ def load_model(model: str, device: str = "auto", backend: Backend = "torch") -> 
     from unmask.pipeline import load
 
     waiting = "loading" if backend == "torch" else "loading; a new model's graph takes up to a minute, once"
-    with Console(stderr=True).status(waiting):
+    with stderr().status(waiting):
         return load(model, device, backend)
 
 
@@ -47,5 +47,6 @@ def open_images(model: "Pipeline", data: str, split: Side, *, captions: str = "n
     if not len(side):
         raise DataError(f"{data} has no pictures on that side of its split", hint="--split all")
     total = len(model.open(data))
-    print(f"{len(side):,} of {total:,} pictures ({split} split; --split all for all)")
+    sentence = f"{len(side):,} of {total:,} pictures ({split} split; --split all for all)"
+    tell(sentence, pictures=len(side), of=total, split=split)
     return side

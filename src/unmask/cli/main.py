@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from unmask import __version__
+from unmask.cli.results import OPTIONS, results
 from unmask.cli.streams import settle_streams
 from unmask.errors import BundleError, DataError, UnmaskError
 from unmask.reading import printable
@@ -41,6 +42,7 @@ COMMANDS = {
     "fid": ("unmask.cli.fid", "FID, KID, precision and recall of two sets of pictures"),
     "neighbours": ("unmask.cli.neighbours", "the training pictures nearest to samples; are they copies?"),
     "weights": ("unmask.cli.weights", "third-party weights (Inception, VGG, Alex): list, fetch, verify"),
+    "completion": ("unmask.cli.completion", "commands and options that your shell completes"),
     "demo": ("unmask.cli.demo", "what Unmask does, on one page, with the built-in model"),
 }
 STAGES = ("train codec", "train prior")
@@ -89,6 +91,11 @@ def _dispatch(argv: list[str]) -> None:
 
 def run_command(argv: list[str]) -> None:
     """Run what stands after ``unmask``, in this process; a mistake in it is an UnmaskError."""
+    with results([word for word in argv if word in OPTIONS]):
+        _run([word for word in argv if word not in OPTIONS])
+
+
+def _run(argv: list[str]) -> None:
     for words in (2, 1):
         name = " ".join(argv[:words])
         if name == "train" and _near(" ".join(argv[:2])) in STAGES and not Path(argv[1]).exists():
@@ -145,4 +152,7 @@ def _print_help() -> None:
     for name, (_, summary) in COMMANDS.items():
         table.add_row(f"[bold]unmask {name}[/]", summary)
     console.print(table)
+    console.print("\nAfter any command:")
+    for option, does in OPTIONS.items():
+        console.print(f"  [bold]{option}[/]  {does}")
     console.print("\nunmask COMMAND --help shows every setting, its default and examples.")

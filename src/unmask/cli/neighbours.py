@@ -13,6 +13,7 @@ from rich.table import Table
 from unmask.cli.arguments import Amount, DeviceOption, Model, SettingsOption, TrainingData, settings_flags
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, sheet_with_text, write_pictures, write_rows
+from unmask.cli.results import tell
 from unmask.errors import ConfigError
 from unmask.evaluation.config import Space
 
@@ -79,7 +80,7 @@ def main(argv: list[str]) -> None:
     found = place.nearest(samples, arguments.count)
     _print(found)
     write_pictures([_sheet(place, samples[:ROWS], found[:ROWS])], arguments.out)
-    print(f"samples, and to the right of each its neighbours: {arguments.out}")
+    tell(f"samples, and to the right of each its neighbours: {arguments.out}", sheet=arguments.out)
     if arguments.csv:
         write_rows(arguments.csv, _rows(found))
         print(f"all distances: {arguments.csv}")
@@ -91,7 +92,7 @@ def main(argv: list[str]) -> None:
         _say(test, arguments.by, len(samples), len(validation))
         seen = validation.read(validation.spread(len(samples)))
         if caution := blur_caution(test, arguments.by, np.stack([np.asarray(one) for one in samples]), seen):
-            print(f"caution: {caution}")
+            tell(f"caution: {caution}", caution=caution)
 
 
 def _samples(model: "Pipeline", arguments: Arguments) -> list[Image.Image]:
@@ -128,10 +129,11 @@ def _say(test: "Memorisation", by: str, num_samples: int, num_validation: int) -
         f"distance to the nearest training picture ({by}): median {test.sample_median:.4g} of "
         f"{num_samples} samples, {test.validation_median:.4g} of {num_validation} validation pictures"
     )
-    print(
+    tell(
         f"a sample is nearer than a validation picture with probability {test.nearer:.3f} "
         f"(0.500 ± {test.standard_error:.3f} without memorisation, 1 for copies); "
-        f"nearer than any of them: {test.closest}"
+        f"nearer than any of them: {test.closest}",
+        **test._asdict(),
     )
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from unmask.cli.arguments import Amount, AnyModel, DeviceOption, PictureOrData
 from unmask.cli.loading import load_model, open_images
 from unmask.cli.pictures import check_out, write_pictures
+from unmask.cli.results import tell
 from unmask.devices import tuned_allocator
 from unmask.errors import ConfigError
 
@@ -87,7 +88,7 @@ def _print(metrics: dict[str, float], model: "Pipeline", count: int, arguments: 
     for name, value in {"pictures": count, **metrics}.items():
         table.add_row(f"[bold]{name}[/]", f"{value:.4g}")
     console = Console(highlight=False)
-    console.print(table)
+    tell(table, pictures=count, **metrics)
     if "fid" in metrics:
         protocol = Protocol(
             what="reconstructions",
@@ -112,7 +113,7 @@ def _show(model: "Pipeline", pixels: "PixelSet", arguments: Arguments) -> None:
     rows = [originals[i : i + COLUMNS] + copies[i : i + COLUMNS] for i in range(0, len(originals), COLUMNS)]
     sheet = contact_sheet([picture for row in rows for picture in row], min(COLUMNS, len(originals)))
     write_pictures([sheet], arguments.out)
-    print(f"originals, and below each row its reconstructions: {arguments.out}")
+    tell(f"originals, and below each row its reconstructions: {arguments.out}", sheet=arguments.out)
 
 
 def _inception() -> "Inception | None":

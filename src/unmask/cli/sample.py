@@ -12,6 +12,7 @@ from tyro.conf import Positional, arg
 from unmask.cli.arguments import Amount, BackendOption, DeviceOption, Model, SettingsOption, settings_flags
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, write_file, write_pictures
+from unmask.cli.results import tell
 from unmask.data.pictures import encoded
 from unmask.errors import ConfigError
 from unmask.samples import SampleFolder
@@ -105,7 +106,8 @@ def main(argv: list[str]) -> None:
     with bar("sampling", visible=processes.is_first) as report:
         folder.fill(arguments.count, batch=arguments.batch, processes=processes, report=report, film=watch)
     if processes.is_first:
-        print(f"{arguments.count} pictures: {arguments.out}")
+        drawn = {"count": arguments.count, "seed": arguments.seed} | folder.settings.of("sample")
+        tell(f"{arguments.count} pictures: {arguments.out}", folder=arguments.out, **drawn)
         if arguments.grid:
             _write_sheet(arguments.grid, folder, min(arguments.count, SHEET))
         if arguments.gif:
@@ -128,7 +130,7 @@ def _write_sheet(path: Path, folder: SampleFolder, count: int) -> None:
 
     pictures = [folder.picture(number) for number in range(count)]
     write_pictures([contact_sheet(pictures, _columns(count))], path)
-    print(f"sheet: {path}")
+    tell(f"sheet: {path}", sheet=path)
 
 
 def _write_animation(path: Path, model: "Pipeline", film: "list[Tensor]") -> None:
@@ -136,7 +138,7 @@ def _write_animation(path: Path, model: "Pipeline", film: "list[Tensor]") -> Non
     times = [FRAME_MS] * (len(frames) - 1) + [LAST_FRAME_MS]
     moving = {"save_all": True, "append_images": frames[1:], "duration": times, "loop": 0}
     write_file(path, encoded(frames[0], "GIF", **moving))
-    print(f"animation: {path}")
+    tell(f"animation: {path}", animation=path)
 
 
 def _frames(model: "Pipeline", film: "list[Tensor]") -> list[Image.Image]:

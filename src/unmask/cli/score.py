@@ -13,6 +13,7 @@ from PIL import Image, ImageOps
 from unmask.cli.arguments import Amount, DeviceOption, Model, PictureOrData
 from unmask.cli.loading import is_picture, load_model, open_images
 from unmask.cli.pictures import check_out, write_pictures, write_rows
+from unmask.cli.results import tell
 from unmask.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -94,16 +95,22 @@ def main(argv: list[str]) -> None:
         )
     columns = {"bits_per_code": scores.bits}
     exact = "exactly" if model.prior.causal else "at most"
-    print(f"{exact} {scores.mean:.4f} ± {scores.standard_error:.4f} bits per code, {len(pixels)} pictures")
+    tell(
+        f"{exact} {scores.mean:.4f} ± {scores.standard_error:.4f} bits per code, {len(pixels)} pictures",
+        bits_per_code=scores.mean,
+        standard_error=scores.standard_error,
+        exact=model.prior.causal,
+        pictures=len(pixels),
+    )
     if head is not None:
         columns |= _per_dimension(model, head, pixels, scores.bits, arguments.bits)
     if arguments.csv:
         write_rows(arguments.csv, _rows(pixels, columns))
-        print(f"picture by picture: {arguments.csv}")
+        tell(f"picture by picture: {arguments.csv}", csv=arguments.csv)
     if arguments.map:
         sheet = _map(model, head, pixels, arguments)
         write_pictures([sheet], arguments.map)
-        print(f"pictures, their reconstructions, and where the bits are: {arguments.map}")
+        tell(f"pictures, their reconstructions, and where the bits are: {arguments.map}", map=arguments.map)
 
 
 def _fitted(model: "Pipeline", arguments: Arguments) -> "ScaleHead":
@@ -126,9 +133,11 @@ def _per_dimension(
 
     with bar("scoring pixels") as report:
         found = bits_per_dimension(model.codec, head, pixels, bits_per_code, bits=bits, report=report)
-    print(
+    tell(
         f"at most {found.mean:.4f} ± {found.standard_error:.4f} bits per dimension at {bits} bits: "
-        f"{fmean(found.of_pixels):.4f} for pixels given their codes, {fmean(found.of_codes):.4f} for codes"
+        f"{fmean(found.of_pixels):.4f} for pixels given their codes, {fmean(found.of_codes):.4f} for codes",
+        bits_per_dimension=found.mean,
+        bits_per_dimension_standard_error=found.standard_error,
     )
     return {
         "pixel_bits_per_dim": found.of_pixels,

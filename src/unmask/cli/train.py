@@ -7,6 +7,7 @@ import tyro
 
 from unmask.cli.arguments import Data, DeviceOption
 from unmask.cli.main import run_command
+from unmask.cli.results import tell
 from unmask.cli.settings import exit_as_stopped
 from unmask.errors import ConfigError
 
@@ -73,7 +74,7 @@ def main(argv: list[str]) -> None:
         engine={"device": arguments.device},
     )
     exit_as_stopped(train_both(arguments.out, asked))
-    print(f"the model: {arguments.out}")
+    tell(f"the model: {arguments.out}", model=arguments.out)
     if arguments.page:
         out = arguments.out / "results"
         words = [arguments.out, arguments.data, "--out", out, "--no-train", "--device", arguments.device]

@@ -36,6 +36,14 @@ def cache_folder() -> Path:
     return Path(os.environ.get("UNMASK_CACHE") or "~/.cache/unmask").expanduser()
 
 
+def free_name(path: Path) -> Path:
+    """A path beside this one that does not exist: samples-2 where there is a folder samples."""
+    number = 2
+    while (free := path.with_name(f"{path.name}-{number}")).exists():
+        number += 1
+    return free
+
+
 @contextmanager
 def in_cache(what: str) -> Iterator[Path]:
     """The cache folder, for a block that keeps ``what`` there; one sentence says so if it cannot."""

@@ -54,7 +54,7 @@ class Run:
     def check_free(cls, folder: Path) -> None:
         """Refuse a folder in which there is a run."""
         if cls.is_at(folder):
-            hint = "go on with it by --resume, or name another --out"
+            hint = f"go on with it by --resume, or name another:  --out {files.free_name(folder)}"
             raise RunError(f"{folder} already holds a run", hint=hint)
 
     @classmethod

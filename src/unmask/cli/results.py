@@ -1,0 +1,53 @@
+"""What a command found: sentences on standard output or, with ``--json``, one object of JSON."""
+
+import io
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from contextvars import ContextVar
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+from rich.console import Console, RenderableType
+
+from unmask.progress import QUIET
+
+OPTIONS = {
+    "--quiet": "say nothing but results and errors",
+    "--json": "results as one JSON object on standard output, sentences on stderr",
+}
+"""What every command takes, before whatever it takes of its own."""
+_FOUND: ContextVar[dict[str, Any]] = ContextVar("FOUND")
+
+
+def tell(text: RenderableType | None = None, **values: Any) -> None:
+    """Print a sentence or a table, and keep the values for ``--json``."""
+    _FOUND.get({}).update(values)
+    if isinstance(text, str):
+        print(text)
+    elif text is not None:
+        Console(highlight=False).print(text)
+
+
+@contextmanager
+def results(options: list[str]) -> Iterator[None]:
+    """What is told during the block goes where the options say."""
+    found: dict[str, Any] = {}
+    as_json, quiet = "--json" in options, "--quiet" in options
+    tokens = QUIET.set(quiet or QUIET.get()), _FOUND.set(found)
+    try:
+        aside = io.StringIO() if quiet else sys.stderr
+        with redirect_stdout(aside if as_json else sys.stdout):
+            yield
+        if as_json and int(os.environ.get("RANK", 0)) == 0:
+            print(json.dumps(found, default=_plain, ensure_ascii=False))
+    finally:
+        QUIET.reset(tokens[0])
+        _FOUND.reset(tokens[1])
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON has no word for: settings as a dictionary, paths and others by their names."""
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
