@@ -35,7 +35,7 @@ site: $(VENV)/.ready-site       ## the pages with examples, notebooks and a refe
 	$(SITE) . site
 
 links: $(VENV)/.ready-site      ## ask every address that the pages name
-	$(SITE) --builder linkcheck . site/links
+	$(SITE) --builder linkcheck --define plot_gallery=0 . site/links
 
 clean:                          ## forget the environment
 	rm -rf $(VENV)
