@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unmask.data.folders import edit_folder
     from unmask.data.transforms import contact_sheet
     from unmask.diffusion.settings import Settings
     from unmask.errors import (
@@ -38,6 +39,7 @@ __all__ = [
     "__version__",
     "bits_per_dimension",
     "contact_sheet",
+    "edit_folder",
     "evaluate",
     "load",
     "nearest_pictures",
@@ -50,6 +52,7 @@ _PLACES = {
     "pipeline": ("Pipeline", "Scores", "load"),
     "diffusion.settings": ("Settings",),
     "data.transforms": ("contact_sheet",),
+    "data.folders": ("edit_folder",),
     "samples": ("SampleFolder",),
     "sweep": ("evaluate",),
     "evaluation.neighbours": ("nearest_pictures",),

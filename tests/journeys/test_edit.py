@@ -99,3 +99,28 @@ def test_a_picture_is_varied_and_its_file_says_how(shell, model, tmp_path):
     origin = read((tmp_path / "varied-2.png").read_bytes())
     assert (origin.task, origin.strength, origin.number, origin.settings.steps) == ("vary", 0.5, 1, 2)
     assert "above 0" in shell("vary", model, "photo.png", "--strength", "2", code=2)
+
+
+def test_a_whole_folder_is_edited_with_one_mask(shell, model, photo, tmp_path):
+    (tmp_path / "photos").mkdir()
+    mask = np.zeros(photo.shape[:2], np.uint8)
+    mask[4:12, 5:17] = 255
+    Image.fromarray(mask).save(tmp_path / "mask.png")
+    for name in ("a.png", "b.bmp"):
+        Image.fromarray(photo).save(tmp_path / "photos" / name)
+    Image.new("RGB", (40, 30)).save(tmp_path / "photos/other.png")
+    (tmp_path / "photos/damaged.jpg").write_bytes(b"no picture")
+    (tmp_path / "photos/notes.txt").write_text("not meant")
+    said = shell(
+        "inpaint", model, "photos", "--mask", "mask.png", "--count", "1", "--seam", "0", "--seed", "4"
+    )
+    assert said.startswith("inpainted/a.png\ninpainted/b.png\n")
+    assert "left out: damaged.jpg: " in said
+    assert "left out: other.png: the mask has 37×22 pixels, but the picture has 40×30" in said
+    shell(
+        "inpaint", model, "photos/a.png", "--mask", "mask.png", "--count", "1", "--seam", "0", "--seed", "4"
+    )
+    one, other = (pixels_of(tmp_path / "inpainted" / name) for name in ("a.png", "b.png"))
+    assert np.array_equal(one, other)
+    assert np.array_equal(one, pixels_of(tmp_path / "inpainted.png"))
+    assert np.array_equal(one[mask == 0], photo[mask == 0])

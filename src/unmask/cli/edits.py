@@ -10,6 +10,7 @@ from unmask.cli.arguments import Amount, Drawing, SettingsOption, Told, ToldOpti
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, write_pictures
 from unmask.cli.results import tell
+from unmask.data.folders import edit_folder
 from unmask.data.pictures import open_picture
 from unmask.data.provenance import KEY
 
@@ -27,7 +28,7 @@ class EditArguments(Drawing):
     """Arguments of every edit."""
 
     image: Annotated[Positional[Path], arg(metavar="IMAGE")]
-    """File of the picture."""
+    """File of the picture, or a folder: every picture in it is edited, into the folder --out."""
     count: Amount = 4
     """Versions to make."""
     rank: bool = False
@@ -37,10 +38,15 @@ class EditArguments(Drawing):
 
     def draw(self, how: Literal["inpaint", "extend", "vary"], out: Path, **given: Any) -> None:
         """Draw versions by the model's method of that name, told what is ``given`` too, and write them."""
+        asked = given | {"count": self.count, "rank": self.rank} | asdict(self.told) | self.keywords
+        if self.image.is_dir():
+            place = out.with_suffix("") if out.suffix == ".png" else out
+            edit = getattr(load_model(self.model, self.device, self.backend), how)
+            paths = edit_folder(lambda file: edit(file, **asked | {"progress": False}), self.image, place)
+            tell("\n".join(map(str, paths)), pictures=paths)
+            return
         check_out(out)
         open_picture(self.image)  # what is no picture is refused before a model is opened
-        model = load_model(self.model, self.device, self.backend)
-        asked = {"count": self.count, "rank": self.rank} | asdict(self.told) | self.keywords
-        pictures = getattr(model, how)(self.image, **given, **asked)
+        pictures = getattr(load_model(self.model, self.device, self.backend), how)(self.image, **asked)
         paths = write_pictures(pictures, out)
         tell("\n".join(map(str, paths)), pictures=paths, drawn=[one.info[KEY] for one in pictures])

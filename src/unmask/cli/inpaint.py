@@ -20,6 +20,7 @@ HELP = """Replace a part of a picture by what the model thinks could be there.
 
   unmask inpaint runs/prior church.png --box 40,0,96,128            left, top, width, height in pixels
   unmask inpaint runs/prior church.png --mask towers.png --count 8 --rank
+  unmask inpaint runs/prior photos --mask corner.png --count 1 --out inpainted     every picture of a folder
 
 All other pixels stay as they are, except for a seam around the selection, half a code wide, over which new
 fades into old; --seam 0 leaves it out. Pictures may be of any size from the trained one up. The model knows

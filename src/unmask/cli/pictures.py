@@ -8,6 +8,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
+from unmask.data.folders import numbered
 from unmask.data.pictures import encoded
 from unmask.data.provenance import read
 from unmask.errors import ConfigError, DataError
@@ -61,11 +62,10 @@ def write_pictures(pictures: Sequence[Image.Image], out: Path) -> list[Path]:
     Of several, files that go on with their numbers are removed if they were drawn too: they are of an
     earlier call for more.
     """
-    numbered = [out.with_stem(f"{out.stem}-{number}") for number in range(1, len(pictures) + 1)]
-    paths = numbered if len(pictures) > 1 else [out]
+    paths = numbered(out, len(pictures))
     for picture, path in zip(pictures, paths, strict=True):
         write_file(path, encoded(picture))
-    number = len(numbered)
+    number = len(paths)
     while number > 1 and (later := out.with_stem(f"{out.stem}-{(number := number + 1)}")).is_file():
         if read(later.read_bytes()) is None:
             break
