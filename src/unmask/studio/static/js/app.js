@@ -1,6 +1,7 @@
 // The page: which view is shown, which theme, which model.
 
 import { trainings } from "./api.js";
+import { entitle, offerNotifications } from "./away.js";
 import { notice, select } from "./dom.js";
 import { Create } from "./create.js";
 import { Edit } from "./edit.js";
@@ -22,7 +23,7 @@ function route() {
     if (link === current) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  document.title = `${current.textContent} · Unmask Studio`;
+  entitle(current.textContent);
   scrollTo(0, 0);
 }
 
@@ -77,6 +78,7 @@ async function begin() {
   labelTheme();
   window.addEventListener("hashchange", route);
   select("#theme").addEventListener("click", chooseTheme);
+  offerNotifications();
   let model;
   try {
     model = await chosenModel();

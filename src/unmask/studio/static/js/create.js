@@ -37,7 +37,9 @@ export class Create {
   }
 
   run() {
-    this.runner.run("sample", this.form.values());
+    const asked = this.form.values();
+    const words = `${asked.count} × seed ${asked.seed} · ${this.form.summary(asked)}`;
+    this.runner.ask("sample", asked, { words });
   }
 
   begin(job) {

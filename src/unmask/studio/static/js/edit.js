@@ -1,11 +1,11 @@
 // Edit: what is painted over is drawn anew.
 
-import { button, el, invitation, select } from "./dom.js";
+import { attempt, button, el, invitation, select } from "./dom.js";
 import { Easel } from "./easel.js";
 import { segments } from "./fields.js";
 import { Form } from "./form.js";
 import { MaskBar, maskAddress } from "./masks.js";
-import { address, fetchPicture, sources } from "./pictures.js";
+import { address, fetchPicture, openFile, sources } from "./pictures.js";
 import { Runner } from "./runner.js";
 import { Selection } from "./selection.js";
 import { recall, remember } from "./store.js";
@@ -36,7 +36,7 @@ export class Edit {
       label: "Redraw selection",
       symbol: "brush",
       onRun: () => this.run(),
-      onStart: (job) => this.begin(job),
+      onStart: (job, about) => this.begin(job, about),
       onPreview: (addresses) => this.versions.preview(addresses),
       onEnd: (job) => this.versions.end(job),
     });
@@ -52,7 +52,7 @@ export class Edit {
       onChange: () => this.changed(),
       onDrop: () => this.restoreState(this.past.pop()),
     });
-    this.masks = new MaskBar(this.easel, model);
+    this.masks = new MaskBar(this.easel, model, (pictures) => this.askFor(pictures));
     this.makeTools();
     this.showEmpty();
     document.addEventListener("keydown", (event) => this.key(event));
@@ -165,36 +165,48 @@ export class Edit {
   }
 
   run() {
-    this.request = { image: address(this.picture), mask: this.mask() };
-    this.ask();
+    this.ask({ image: address(this.picture), mask: this.mask() });
   }
 
   /** Draw the whole picture a little different. */
   vary(how = this.variations.value) {
-    this.request = { image: address(this.picture), how };
-    this.ask();
+    this.ask({ image: address(this.picture), how }, "Vary");
   }
 
   again() {
-    if (this.request) this.ask();
+    if (this.about) this.ask(this.about.files, this.about.name);
   }
 
-  ask() {
-    if (this.runner.running) return;
-    const { how } = this.request;
-    const [image, mask] = [this.request.image, this.request.mask].map((data) => data?.split(",")[1]);
-    remember("edit.request", this.request);
-    const { seam, ...values } = this.form.values();
-    if (how) this.runner.run("vary", { ...values, ...how, image });
-    else this.runner.run("inpaint", { ...values, seam, image, mask });
+  /** Ask for versions of what is in files: {image, mask} as addresses, or {image, how} to vary it. */
+  ask(files, name = "Redraw") {
+    const { seam, ...asked } = this.form.values();
+    const [image, mask] = [files.image, files.mask].map((data) => data?.split(",")[1]);
+    const ratio = this.picture.width / this.picture.height;
+    const words = `${name} · seed ${asked.seed} · ${this.form.summary(asked)}`;
+    const about = { words, name, ratio, files };
+    if (files.how) this.runner.ask("vary", { ...asked, ...files.how, image }, about);
+    else this.runner.ask("inpaint", { ...asked, seam, image, mask }, about);
   }
 
-  begin(job) {
-    this.versions.begin(job, this.picture.width / this.picture.height);
+  /** The same mask for other pictures, each in its turn. */
+  async askFor(pictures) {
+    for (const file of pictures) {
+      await attempt(async () => {
+        const canvas = await openFile(file, this.model);
+        if (canvas.width !== this.picture.width || canvas.height !== this.picture.height)
+          throw new Error(`${file.name} has another shape than the mask: it is left out.`);
+        this.ask({ image: address(canvas), mask: this.mask() }, file.name);
+      });
+    }
+  }
+
+  begin(job, about) {
+    this.about = about;
+    this.versions.begin(job, about);
   }
 
   files() {
-    const { image, mask } = this.request;
+    const { image, mask } = this.about.files;
     return { "picture.png": image, ...(mask && { "mask.png": mask }) };
   }
 
@@ -204,8 +216,7 @@ export class Edit {
     if (!state) return;
     const [picture, mask] = await Promise.all([fetchPicture(state.picture), fetchPicture(state.mask)]);
     this.restoreState({ picture, selection: Selection.of(mask) });
-    this.request = recall("edit.request");
-    if (this.request) this.runner.resume();
+    this.runner.resume();
   }
 
   key(event) {

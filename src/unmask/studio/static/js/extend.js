@@ -30,14 +30,14 @@ export class Extend {
       label: "Draw what is missing",
       symbol: "extend",
       onRun: () => this.run(),
-      onStart: (job) => this.begin(job),
+      onStart: (job, about) => this.begin(job, about),
       onPreview: (addresses) => this.versions.preview(addresses),
       onEnd: (job) => this.versions.end(job),
     });
     this.versions = new Versions(select(".versions", this.root), {
       onTake: (canvas) => this.adopt(canvas),
       onAgain: () => this.again(),
-      files: () => (this.request.picture ? { "picture.png": this.request.picture } : {}),
+      files: () => (this.about.asked.picture ? { "picture.png": this.about.asked.picture } : {}),
     });
     this.frame = new Frame({
       step: model.factor,
@@ -122,7 +122,6 @@ export class Extend {
   }
 
   adopt(canvas) {
-    if (this.runner.running) return;
     this.past.push({ picture: this.picture, margins: { ...this.frame.margins } });
     this.open(canvas);
   }
@@ -166,31 +165,26 @@ export class Extend {
 
   run() {
     const [width, height] = this.frame.size;
-    this.request = {
-      picture: this.picture && address(this.picture),
-      width,
-      height,
-      margins: { ...this.frame.margins },
-    };
-    this.ask();
+    const picture = this.picture && address(this.picture);
+    this.ask({ picture, width, height, margins: { ...this.frame.margins } });
   }
 
   again() {
-    if (this.request) this.ask();
+    if (this.about) this.ask(this.about.asked);
   }
 
-  ask() {
-    if (this.runner.running) return;
-    const { picture, width, height, margins } = this.request;
-    remember("extend.request", this.request);
+  ask(asked) {
+    const { picture, width, height, margins } = asked;
     const { left, top, right, bottom, ...settings } = this.form.values();
-    if (picture) this.runner.run("extend", { ...settings, ...margins, image: picture.split(",")[1] });
-    else this.runner.run("canvas", { ...settings, width, height });
+    const words = `${width}×${height} · seed ${settings.seed} · ${this.form.summary(settings)}`;
+    const about = { words, name: "Extend", ratio: width / height, asked };
+    if (picture) this.runner.ask("extend", { ...settings, ...margins, image: picture.split(",")[1] }, about);
+    else this.runner.ask("canvas", { ...settings, width, height }, about);
   }
 
-  begin(job) {
-    const { width, height } = this.request;
-    this.versions.begin(job, width / height);
+  begin(job, about) {
+    this.about = about;
+    this.versions.begin(job, about);
   }
 
   /** After a reload: the picture, the frame and the job. */
@@ -198,7 +192,6 @@ export class Extend {
     const state = recall("extend.state");
     if (!state) return;
     this.open(state.picture && (await fetchPicture(state.picture)), state.margins);
-    this.request = recall("extend.request");
-    if (this.request) this.runner.resume();
+    this.runner.resume();
   }
 }

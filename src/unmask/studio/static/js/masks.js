@@ -9,7 +9,8 @@ import { prefer, preferred } from "./store.js";
 const LOOK = { colour: "#5646d6", opacity: 0.6 };
 
 export class MaskBar {
-  constructor(easel, model) {
+  /** `onPictures(files)` gets other pictures that the mask is for. */
+  constructor(easel, model, onPictures) {
     Object.assign(this, { easel, model });
     const by = Math.max(1, Math.round(model.factor / 4));
     const action = (key, words, symbol, change) => {
@@ -25,6 +26,13 @@ export class MaskBar {
       action("x", "Clear", "clear", (pixels) => pixels.map(() => 0)),
     ]);
     const file = chooser("Mask file", ([chosen]) => attempt(() => this.open(chosen)));
+    const others = chooser("Pictures for this mask", onPictures, { multiple: true });
+    this.others = button("Use for pictures …", {
+      kind: "quiet",
+      symbol: "pictures",
+      title: "Redraw what is selected in several pictures, one after another",
+      onclick: others.open,
+    });
     this.save = button("Save mask", { kind: "quiet", symbol: "save", onclick: () => this.download() });
     this.root = el(
       "div",
@@ -32,7 +40,9 @@ export class MaskBar {
       Object.values(this.actions),
       button("Open mask", { kind: "quiet", symbol: "open", onclick: file.open }),
       this.save,
+      this.others,
       file.input,
+      others.input,
       el("span", { className: "gap" }),
       this.look(),
     );
@@ -80,7 +90,7 @@ export class MaskBar {
   settle() {
     const { empty } = this.easel.selection;
     for (const name of ["g", "s", "f", "x"]) this.actions[name].disabled = empty;
-    this.save.disabled = empty;
+    this.save.disabled = this.others.disabled = empty;
   }
 
   /** Take a mask from a file: white is selected. It is brought to the model's size as its picture was. */

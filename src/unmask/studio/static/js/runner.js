@@ -1,23 +1,36 @@
 // One view's job: its button, its progress, its words; and finding it again after a reload.
 
 import { cancel, find, start, watch } from "./api.js";
+import { announce, progress } from "./away.js";
 import { button, el } from "./dom.js";
+import { Queue } from "./queue.js";
 import { recall, remember } from "./store.js";
 
+const SEEDS = 2 ** 32;
 const DOING = { reconstruct: "Reconstructing", score: "Scoring", caption: "Captioning" };
 
 export class Runner {
   /**
    * key: under which the tab remembers the job.  label: what the button says; no label, no button.
-   * onStart(job), onPreview(addresses), onEnd(job): what the view shows, of its own job only.
+   * onStart(job, about), onPreview(addresses), onEnd(job): what the view shows, of its own job only.
+   * With a label there is a queue: what is asked for meanwhile waits, and the last can go on until it is stopped.
    */
   constructor(
     place,
     { key, label, symbol = "create", onRun, onStart = () => {}, onPreview, onEnd = () => {} },
   ) {
-    Object.assign(this, { key, onStart, onPreview, onEnd, turn: null, job: null });
+    Object.assign(this, { key, label, onStart, onPreview, onEnd, turn: null, job: null });
     this.view = place.closest(".view");
-    this.go = label && button(label, { kind: "primary large", symbol, type: "submit" });
+    this.go =
+      label &&
+      button(label, {
+        kind: "primary large",
+        symbol,
+        type: "submit",
+        onclick: (event) => event.detail > 1 && event.preventDefault(), // the rest of a double click
+      });
+    this.queue = label && new Queue(key);
+    this.endless = el("input", { type: "checkbox" });
     this.bar = el("progress", { max: 1, hidden: true, "aria-label": "Progress" });
     this.stop = button("Stop", {
       kind: "plain large",
@@ -29,10 +42,15 @@ export class Runner {
     this.words = el("span", { role: "status" });
     this.share = el("span", { className: "number", "aria-hidden": "true" });
     this.line = el("p", { className: "status" }, this.words, " ", this.share);
-    place.append(...[this.go, this.stop, this.bar, this.line].filter(Boolean));
+    const more = label && [
+      el("label", { className: "check" }, this.endless, "Go on until stopped, seed after seed"),
+      this.queue.root,
+    ];
+    const turns = el("div", { className: "turns" }, [this.go, this.stop].filter(Boolean));
+    place.append(...[turns, this.bar, this.line, more].flat().filter(Boolean));
     place.closest("form")?.addEventListener("submit", (event) => {
       event.preventDefault();
-      if (!this.running) onRun();
+      onRun();
     });
   }
 
@@ -40,16 +58,36 @@ export class Runner {
     return this.turn !== null;
   }
 
+  /** Ask for something once all that was asked for before is done. `about` is for whoever shows it, and `words`. */
+  ask(kind, request, about) {
+    this.queue.add({ kind, request, about });
+    if (!this.running) this.next();
+  }
+
+  /** Begin what is first in the queue. */
+  async next() {
+    const entry = this.queue.next();
+    if (!entry) return;
+    const end = await this.run(entry.kind, entry.request, entry.about);
+    if (!end) return;
+    if (end.state === "done" && this.endless.checked && !this.queue.entries.length) {
+      const seed = (entry.request.seed + 1) % SEEDS;
+      this.queue.add({ ...entry, request: { ...entry.request, seed } });
+    }
+    if (this.queue.entries.length) this.next();
+    else announce(this.words.textContent);
+  }
+
   /** Ask for something and follow it; gives how it ended, or null: refused, or let go of. */
-  async run(kind, request) {
+  async run(kind, request, about = null) {
     if (this.running) return null;
     const signal = this.begin();
     this.say("Asking the model …");
     try {
       const job = await start(kind, request);
       if (!signal.aborted) {
-        remember(this.key, job.id);
-        return await this.follow(job, signal);
+        remember(this.key, { id: job.id, about });
+        return await this.follow(job, signal, about);
       }
       discard(job);
     } catch (error) {
@@ -63,13 +101,14 @@ export class Runner {
 
   /** Go on with what was under way, or show again what it left, after a reload. */
   async resume() {
-    const id = recall(this.key);
+    const { id, about } = recall(this.key) ?? {};
     const job = id && (await find(id).catch(() => null)); // the server may have dropped it
-    if (job && !this.running && recall(this.key) === id) await this.follow(job, this.begin());
+    if (job && !this.running && recall(this.key)?.id === id) await this.follow(job, this.begin(), about);
+    if (this.queue && !this.running) this.next();
   }
 
-  async follow(job, signal) {
-    this.onStart(job);
+  async follow(job, signal, about) {
+    this.onStart(job, about);
     this.show(job);
     const end = await watch(job.id, {
       signal,
@@ -88,10 +127,12 @@ export class Runner {
     this.turn?.abort();
     if (this.job) discard(this.job);
     this.rest();
+    this.queue?.clear();
     remember(this.key, null);
   }
 
   async cancel() {
+    this.endless.checked = false;
     this.say("Stopping …");
     await cancel(this.job.id).catch((error) => this.fail(error.message));
   }
@@ -105,13 +146,15 @@ export class Runner {
   rest() {
     this.turn = this.job = null;
     this.view.classList.remove("busy");
-    if (this.go) this.go.hidden = false;
+    progress(this, null);
+    this.name(this.label);
     this.stop.hidden = this.bar.hidden = true;
   }
 
   show(job) {
     this.job = job;
-    if (this.go) this.go.hidden = true;
+    progress(this, job.progress);
+    this.name("Add to the queue");
     this.stop.hidden = this.bar.hidden = false;
     if (job.state === "waiting") {
       this.bar.removeAttribute("value");
@@ -120,6 +163,14 @@ export class Runner {
       this.bar.value = job.progress;
       this.say(DOING[job.kind] ?? "Drawing", `${Math.floor(job.progress * 100)} %`);
     }
+  }
+
+  /** What the button says: what it does now. */
+  name(words) {
+    if (!this.go) return;
+    this.go.lastChild.textContent = words;
+    this.go.classList.toggle("primary", words === this.label);
+    this.go.classList.toggle("plain", words !== this.label);
   }
 
   tell({ state, error, seconds }) {

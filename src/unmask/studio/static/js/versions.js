@@ -4,6 +4,8 @@ import { attempt, button, el } from "./dom.js";
 import { fetchPicture, save } from "./pictures.js";
 import { showRecipe } from "./recipe.js";
 
+const EARLIER = 96; // versions of before that stay on the page
+
 export class Versions {
   /** `onTake(canvas)` gets what was chosen; `files()` are the pictures that the recipe takes, by name. */
   constructor(place, { onTake, onAgain, files }) {
@@ -24,26 +26,43 @@ export class Versions {
       symbol: "save",
       onclick: () => attempt(() => this.saveChosen()),
     });
+    this.all = button("Save all", {
+      kind: "quiet",
+      symbol: "save",
+      onclick: () => attempt(() => this.saveAll()),
+    });
     this.tools = el("div", { hidden: true }, this.again, this.save, this.code);
     this.title = el("h2", {}, "Versions");
     this.grid = el("div", { className: "grid" });
-    place.append(this.title, this.grid, this.tools);
+    this.earlier = el("div", { className: "grid earlier" });
+    place.append(this.title, this.grid, this.tools, this.earlier, el("div", {}, this.all));
     this.clear();
   }
 
   clear() {
-    this.place.hidden = true;
-    this.place.parentElement.classList.add("alone");
+    this.earlier.replaceChildren();
+    this.empty();
+    this.settle();
+  }
+
+  /** Take away what is being drawn; what was drawn before stays. */
+  empty() {
     this.grid.replaceChildren();
     this.tiles = [];
   }
 
-  /** Places for what is being drawn. */
-  begin(job, ratio) {
-    this.clear();
-    this.job = job;
-    this.place.hidden = false;
-    this.place.parentElement.classList.remove("alone");
+  settle() {
+    this.place.hidden = !this.tiles.length && !this.earlier.children.length;
+    this.place.parentElement.classList.toggle("alone", this.place.hidden);
+    this.all.hidden = !this.earlier.children.length;
+  }
+
+  /** Places for what is being drawn; `about` has the ratio of its edges and a name for files. */
+  begin(job, { ratio, name }) {
+    const again = this.job?.id === job.id;
+    if (!again) this.putAside();
+    this.empty();
+    Object.assign(this, { job, name });
     this.tools.hidden = true;
     this.grid.style.setProperty("--ratio", ratio);
     const count = job.settings.count ?? 1;
@@ -53,6 +72,17 @@ export class Versions {
       this.tile(`${number + 1}`, el("div", { className: "blank" })),
     );
     this.grid.append(...this.tiles);
+    this.settle();
+  }
+
+  /** What was drawn stands below what comes now. */
+  putAside() {
+    const drawn = this.tiles.filter((tile) => !tile.disabled);
+    this.earlier.prepend(...drawn);
+    for (const old of [...this.earlier.children].slice(EARLIER)) old.remove();
+    [...this.earlier.children].forEach((tile, i) =>
+      tile.setAttribute("aria-label", `Earlier ${i + 1}: ${tile.title}`),
+    );
   }
 
   tile(name, content) {
@@ -85,12 +115,14 @@ export class Versions {
   end(job) {
     this.job = job;
     if (job.state !== "done") {
-      this.clear();
+      this.empty();
+      this.settle();
       return;
     }
     job.pictures.forEach((address, number) => {
       this.put(this.tiles[number], address);
       this.tiles[number].disabled = false;
+      this.tiles[number].title = `${this.name}, seed ${job.settings.seed}, ${number + 1}`;
     });
     this.tools.hidden = false;
     this.chosen = job.pictures.length === 1 ? job.pictures[0] : null;
@@ -100,10 +132,18 @@ export class Versions {
   async choose(tile) {
     const address = tile.querySelector("img").src;
     const picture = await fetchPicture(address);
-    for (const other of this.grid.children) other.setAttribute("aria-pressed", other === tile);
+    for (const other of [...this.grid.children, ...this.earlier.children])
+      other.setAttribute("aria-pressed", other === tile);
     this.chosen = address;
     this.save.disabled = false;
     this.onTake(picture);
+  }
+
+  /** Save all that is here, each under its own name. */
+  async saveAll() {
+    for (const tile of [...this.tiles, ...this.earlier.children])
+      if (!tile.disabled)
+        await save(tile.querySelector("img").src, `${tile.title.replace(/\.\w+,|,/g, "")}.png`);
   }
 
   saveChosen() {
