@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from einops import rearrange
 from PIL import Image
@@ -26,6 +27,7 @@ from unmask.diffusion.settings import Settings
 from unmask.errors import ConfigError
 from unmask.progress import in_words, say
 
+MARGIN = 4  # codes around what a glimpse decodes
 BATCH = 16  # versions in memory at once
 PAIRS = 4  # of passes that tell which codes are unlikely
 
@@ -213,6 +215,17 @@ class Edit:
         images = self.editor.decode(rearrange(codes, "B (h w) -> B h w", h=self.patch.grid[0]))
         return [self.patch.paste(image).crop(self.asked) for image in images]
 
+    @torch.no_grad()
+    def glimpse(self, codes: Tensor) -> list[Image.Image]:
+        """What ``show`` gives, nearly and sooner: only what is pasted is decoded, with a few codes around."""
+        grids, factor = rearrange(codes, "B (h w) -> B h w", h=self.patch.grid[0]), self.editor.factor
+        part = tuple(_near(self.patch.share.max(axis), factor) for axis in (1, 0))
+        B, h, w = grids.shape
+        images = torch.zeros(B, 3, h * factor, w * factor)
+        rows, columns = (slice(span.start * factor, span.stop * factor) for span in part)
+        images[:, :, rows, columns] = self.editor.decode(grids[:, *part]).cpu()
+        return [self.patch.paste(image).crop(self.asked) for image in images]
+
     @property
     def num_drawn(self) -> int:
         """Codes that a version draws."""
@@ -228,3 +241,10 @@ class Edit:
     def _forgotten(self, count: int, seed: int, nats: Tensor | None = None) -> Tensor:
         selected = torch.from_numpy(self.patch.masked).flatten()
         return forget(selected, self.origin.strength, count, seed=seed, nats=nats)
+
+
+def _near(wanted: npt.NDArray[np.float32], factor: int) -> slice:
+    """The codes along an axis that hold wanted pixels, and some around, as a decoder looks farther."""
+    places = np.nonzero(wanted)[0] // factor
+    num_codes = -(-len(wanted) // factor)
+    return slice(max(int(places[0]) - MARGIN, 0), min(int(places[-1]) + 1 + MARGIN, num_codes))

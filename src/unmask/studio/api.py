@@ -5,6 +5,7 @@ import base64
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Response
@@ -100,8 +101,8 @@ class Studio:
                 with self.jobs.lock:
                     finished, previews, view = job.finished, job.previews, self.view(job)
                 if previews and previews is not shown:
+                    yield _event("preview", {"pictures": _changes(shown, previews)})
                     shown = previews
-                    yield _event("preview", {"pictures": [_address(preview) for preview in previews]})
                 yield _event("job", view.model_dump(mode="json"))
                 if finished:
                     return
@@ -193,7 +194,10 @@ def _add_jobs(routes: APIRouter, studio: Studio) -> None:
 
     @routes.get("/jobs/{job_id}/events", **GET, response_class=StreamingResponse)
     async def events(job: Found) -> StreamingResponse:
-        """Server-sent events: `job`, which is the job as it stands, and `preview`, its pictures so far."""
+        """Server-sent events: `job`, which is the job as it stands, and `preview`, its pictures so far.
+
+        Of a preview only pictures that changed are sent; in place of the others stands null.
+        """
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(studio.follow(job), media_type="text/event-stream", headers=headers)
 
@@ -209,6 +213,12 @@ def _add_jobs(routes: APIRouter, studio: Studio) -> None:
 
 def _event(name: str, data: dict[str, Any]) -> str:
     return f"event: {name}\ndata: {json.dumps(data, allow_nan=False)}\n\n"
+
+
+def _changes(before: tuple[bytes, ...], now: tuple[bytes, ...]) -> list[str | None]:
+    """Addresses of the pictures that are not as they were; None for the others."""
+    pairs = zip_longest(before[: len(now)], now)
+    return [None if old == new else _address(new) for old, new in pairs]
 
 
 def _address(preview: bytes) -> str:

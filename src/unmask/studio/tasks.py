@@ -135,7 +135,7 @@ def _editing(request: EditRequest, model: Pipeline, edit: Edit) -> Task:
     settings, num_codes = settings_of(request, model), request.count * edit.num_drawn
 
     def run(report: Report) -> Outcome:
-        on_step = _reporting(report, model, num_codes, edit.show)
+        on_step = _reporting(report, model, num_codes, edit.glimpse)
         return _outcome(
             edit.draw(request.count, settings, seed=request.seed, rank=request.rank, on_step=on_step)
         )
@@ -174,12 +174,31 @@ def _selected(request: Inpaint) -> Image.Image | Box:
 
 def _reporting(report: Report, model: Pipeline, num_codes: int, show: Show) -> OnStep:
     """What is shown the codes after every pass and reports how many of ``num_codes`` are known."""
+    previews = Previews(show)
 
     def on_step(codes: Tensor) -> None:
         left = int((codes == model.prior.mask_id).sum())
-        report(1 - left / num_codes, lambda: [thumbnail(picture) for picture in show(codes)])
+        report(1 - left / num_codes, lambda: previews(codes))
 
     return on_step
+
+
+class Previews:
+    """Small files with pictures of (B, N) codes. What is as it was at the last look is not made again."""
+
+    def __init__(self, show: Show) -> None:
+        self._show, self._seen, self._made = show, torch.empty(0, 0), list[bytes]()
+
+    def __call__(self, codes: Tensor) -> list[bytes]:
+        """One file a picture; the same object for one that did not change."""
+        if codes.shape != self._seen.shape:
+            self._seen, self._made = torch.full_like(codes, -1), [b""] * len(codes)
+        changed = (codes != self._seen).any(1)
+        self._seen = codes.clone()
+        if changed.any():
+            for number, picture in zip(changed.nonzero().flatten(), self._show(codes[changed]), strict=True):
+                self._made[number] = thumbnail(picture)
+        return list(self._made)
 
 
 def _outcome(pictures: list[Image.Image]) -> Outcome:

@@ -49,7 +49,10 @@ export const start = (kind, request) =>
 
 const finished = (job) => ["done", "failed", "cancelled"].includes(job.state);
 
-/** Follow a job until it is finished; resolves with how it ended. `signal` ends it before. */
+/**
+ * Follow a job until it is finished; resolves with how it ended. `signal` ends it before. `onPreview(addresses)` is
+ * told null of pictures that are as they were.
+ */
 export function watch(id, { signal, onJob = () => {}, onPreview = () => {} } = {}) {
   return new Promise((resolve, reject) => {
     const stream = new EventSource(`${ROOT}/jobs/${id}/events`);

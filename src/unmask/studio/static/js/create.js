@@ -150,7 +150,7 @@ class Batch {
   }
 
   preview(addresses) {
-    addresses.forEach((address, number) => this.put(number, address, "still being drawn"));
+    addresses.forEach((address, number) => address && this.put(number, address, "still being drawn"));
   }
 
   put(number, address, words) {

@@ -103,7 +103,7 @@ export class Versions {
   }
 
   preview(addresses) {
-    addresses.forEach((address, number) => this.put(this.tiles[number], address));
+    addresses.forEach((address, number) => address && this.put(this.tiles[number], address));
   }
 
   put(tile, address) {
