@@ -11,7 +11,7 @@ from einops import rearrange
 from PIL import Image
 from torch import Tensor
 
-from unmask.data.patches import Box, Patch, Sides, cut, frame, selection
+from unmask.data.patches import Patch, Sides, box_of, cut, frame, selection
 from unmask.data.pictures import Picture, open_picture
 from unmask.data.provenance import Provenance, inscribed
 from unmask.data.transforms import MAX_PIXELS, TOO_LARGE, to_pictures, to_tensor
@@ -89,7 +89,7 @@ class Editor:
     def selected(
         self,
         image: Picture,
-        mask: Picture | Box,
+        mask: Picture | Sequence[float],
         seam: int | None = None,
         *,
         strength: float = 1.0,
@@ -98,7 +98,7 @@ class Editor:
         """The edit that draws again what a mask or a box selects of a picture, or a share of its codes."""
         if not 0 < strength <= 1:
             raise ConfigError(f"strength {strength} should be above 0 and at most 1", hint="--strength 0.3")
-        picture, box = open_picture(image, self.background), mask if isinstance(mask, tuple) else None
+        picture, box = open_picture(image, self.background), box_of(mask)
         origin = replace(
             self.origin, task="inpaint", box=box, seam=seam, strength=strength, unlikely=unlikely
         )
@@ -155,7 +155,12 @@ class Editor:
         return perf_counter() - start
 
     def _edit(
-        self, picture: Image.Image, mask: Picture | Box, seam: int | None, asked: Sides, origin: Provenance
+        self,
+        picture: Image.Image,
+        mask: Picture | Sequence[float],
+        seam: int | None,
+        asked: Sides,
+        origin: Provenance,
     ) -> "Edit":
         self.grid(picture.size)
         pixels, selected = np.asarray(picture), selection(mask, picture.size)

@@ -19,6 +19,7 @@
 2
 """
 
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -37,8 +38,7 @@ from unmask.codec.preview import decode_partly
 from unmask.codec.tiles import TILE, encode_tiles
 from unmask.config import merge
 from unmask.data.config import ImagesConfig
-from unmask.data.patches import Box
-from unmask.data.pictures import Picture, open_picture
+from unmask.data.pictures import Picture, Pictures, each_picture, open_picture
 from unmask.data.pixels import PixelSet, open_pixels
 from unmask.data.provenance import Provenance, inscribed
 from unmask.data.sources import open_source
@@ -62,6 +62,7 @@ from unmask.models import codec_from, open_model, prior_from, vocabulary_from
 from unmask.onnx.config import Backend
 from unmask.onnx.denoiser import make_denoiser
 from unmask.prior.transformer import Transformer
+from unmask.progress import say
 from unmask.prompts import Prompt, Words, prompt_of
 from unmask.storage.bundles import Bundle
 from unmask.storage.files import cache_folder
@@ -95,7 +96,8 @@ class Pipeline:
 
     What draws takes ``settings``: a name of the model's own or ``paper``, a ``Settings``, or None for those
     that the model recommends. Settings given one by one go over them (docs/sampling.md). ``progress`` shows a
-    bar on stderr, and ``on_step`` sees the codes after every pass.
+    bar on stderr, and ``on_step`` sees the codes after every pass. A ``seed`` of None is drawn, and said. How
+    a picture was drawn is in its ``info["unmask"]``. Pictures go in as PIL images, files, arrays or tensors.
     """
 
     def __init__(
@@ -130,7 +132,7 @@ class Pipeline:
         negative: str = "",
         guide: "Pipeline | None" = None,
         settings: Settings | str | None = None,
-        seed: int = 0,
+        seed: int | None = 0,
         first: int = 0,
         batch: int = BATCH,
         progress: bool = False,
@@ -147,6 +149,7 @@ class Pipeline:
         if min(count, batch) < 1:
             raise ConfigError(f"{count} pictures, {batch} at a time, cannot be drawn; 1 of each is the least")
         chosen, images = self.settings("sample", settings, **changes), range(first, first + count)
+        seed = _seeded(seed)
         words = self.words.of(prompt, images, seed)
         with watched(progress, self.prior.mask_id, on_step) as on_step:
             if self.prior.causal:
@@ -186,31 +189,32 @@ class Pipeline:
 
     def canvas(
         self,
-        size: tuple[int, int],
+        size: int | tuple[int, int],
         prompt: str | Sequence[str] = "",
         *,
         negative: str = "",
         guide: "Pipeline | None" = None,
         settings: Settings | str | None = None,
-        seed: int = 0,
+        seed: int | None = 0,
         progress: bool = False,
         on_step: OnStep | None = None,
         **changes: Any,
     ) -> Image.Image:
-        """A picture of ``size`` (width, height) in pixels, at least as large as those of the training.
+        """A picture of ``size`` in pixels, (width, height) or an edge, no smaller than those of the training.
 
         What a code could be is the mean over all windows of the trained size that contain it. Several
         prompts stand in a row along the longer side, and each window is told the one at its place.
         """
         chosen = self.settings("canvas", settings, **changes)
+        size = (size, size) if isinstance(size, int) else size
         return self.told(chosen, prompt, negative, guide).canvas(
-            size, chosen, seed=seed, progress=progress, on_step=on_step
+            size, chosen, seed=_seeded(seed), progress=progress, on_step=on_step
         )
 
     def inpaint(
         self,
         image: Picture,
-        mask: Picture | Box,
+        mask: Picture | Sequence[float],
         prompt: str = "",
         *,
         negative: str = "",
@@ -221,7 +225,7 @@ class Pipeline:
         strength: float = 1.0,
         unlikely: bool = False,
         settings: Settings | str | None = None,
-        seed: int = 0,
+        seed: int | None = 0,
         progress: bool = False,
         on_step: OnStep | None = None,
         **changes: Any,
@@ -240,7 +244,7 @@ class Pipeline:
         edit = self.told(chosen, prompt, negative, guide).selected(
             image, mask, seam, strength=strength, unlikely=unlikely
         )
-        return edit.draw(count, chosen, seed=seed, rank=rank, progress=progress, on_step=on_step)
+        return edit.draw(count, chosen, seed=_seeded(seed), rank=rank, progress=progress, on_step=on_step)
 
     def vary(
         self,
@@ -254,7 +258,7 @@ class Pipeline:
         count: int = 4,
         rank: bool = False,
         settings: Settings | str | None = None,
-        seed: int = 0,
+        seed: int | None = 0,
         progress: bool = False,
         on_step: OnStep | None = None,
         **changes: Any,
@@ -265,7 +269,7 @@ class Pipeline:
         """
         chosen = self.settings("edit", settings, **changes)
         edit = self.told(chosen, prompt, negative, guide).varied(image, strength, unlikely=unlikely)
-        return edit.draw(count, chosen, seed=seed, rank=rank, progress=progress, on_step=on_step)
+        return edit.draw(count, chosen, seed=_seeded(seed), rank=rank, progress=progress, on_step=on_step)
 
     def extend(
         self,
@@ -282,7 +286,7 @@ class Pipeline:
         rank: bool = False,
         seam: int | None = None,
         settings: Settings | str | None = None,
-        seed: int = 0,
+        seed: int | None = 0,
         progress: bool = False,
         on_step: OnStep | None = None,
         **changes: Any,
@@ -293,10 +297,10 @@ class Pipeline:
         """
         chosen = self.settings("edit", settings, **changes)
         edit = self.told(chosen, prompt, negative, guide).beyond(image, (left, top, right, bottom), seam)
-        return edit.draw(count, chosen, seed=seed, rank=rank, progress=progress, on_step=on_step)
+        return edit.draw(count, chosen, seed=_seeded(seed), rank=rank, progress=progress, on_step=on_step)
 
     @torch.no_grad()
-    def reconstruct(self, pictures: Iterable[Picture] | PixelSet) -> list[Image.Image]:
+    def reconstruct(self, pictures: Pictures | PixelSet) -> list[Image.Image]:
         """The pictures through the codec and back, each the centre square at the model's size."""
         batches = (self.codec.decode(self.codec.encode(images)) for images in self._batches(pictures))
         return [picture for images in batches for picture in to_pictures(images)]
@@ -304,7 +308,7 @@ class Pipeline:
     @torch.no_grad()
     def score(
         self,
-        pictures: Iterable[Picture] | PixelSet,
+        pictures: Pictures | PixelSet,
         *,
         draws: int = 16,
         steps: int | None = None,
@@ -333,7 +337,7 @@ class Pipeline:
 
     @torch.no_grad()
     def caption(
-        self, pictures: Iterable[Picture] | PixelSet, *, draws: int = 32, seed: int = 0
+        self, pictures: Pictures | PixelSet, *, draws: int = 32, seed: int = 0
     ) -> list[dict[str, float]]:
         """Captions of each picture and how often each came up in so many draws, the likeliest first.
 
@@ -354,7 +358,7 @@ class Pipeline:
     @torch.no_grad()
     def classify(
         self,
-        pictures: Iterable[Picture] | PixelSet,
+        pictures: Pictures | PixelSet,
         labels: Sequence[str],
         *,
         by: Evidence = "label",
@@ -420,6 +424,21 @@ class Pipeline:
         """
         h, w = grid or self.prior.grid
         return to_pictures(self.decode(rearrange(codes, "B (h w) -> B h w", h=h, w=w)))
+
+    def to(self, device: str | torch.device) -> "Pipeline":
+        """The same model, from now on at work on another device."""
+        self.device = require_device(str(device))
+        self.codec.to(self.device)
+        if self._prior is not None:
+            self._prior.to(self.device)
+        for made in ("denoiser", "editor"):  # of what was on the other one
+            self.__dict__.pop(made, None)
+        return self
+
+    @torch.no_grad()
+    def encode(self, pictures: Pictures | PixelSet) -> Tensor:
+        """(B, h, w) codes of the centre squares of pictures, at the model's size."""
+        return torch.cat([self.codec.encode(images) for images in self._batches(pictures)])
 
     @torch.no_grad()
     def decode(self, codes: Tensor) -> Tensor:
@@ -553,24 +572,32 @@ class Pipeline:
         """Codes along the edge of what the codec takes at a time, no fewer than it was trained on."""
         return max(TILE, self.codec.config.grid(self.image_size))
 
-    def _codes(self, pictures: Iterable[Picture] | PixelSet) -> Iterator[Tensor]:
+    def _codes(self, pictures: Pictures | PixelSet) -> Iterator[Tensor]:
         """(B, N) codes of a few pictures at a time."""
         grids = (self.codec.encode(images) for images in self._batches(pictures))
         return (rearrange(grid, "B h w -> B (h w)") for grid in grids)
 
-    def _batches(self, pictures: Iterable[Picture] | PixelSet) -> Iterator[Tensor]:
+    def _batches(self, pictures: Pictures | PixelSet) -> Iterator[Tensor]:
         """(B, 3, S, S) images of a few pictures at a time."""
         if isinstance(pictures, PixelSet):
             numbers = range(len(pictures))
             arrays: Iterable[Pixels8] = (pictures.read(numbers[i : i + BATCH]) for i in numbers[::BATCH])
         else:
-            arrays = map(self._squares, _batched(pictures))
+            arrays = map(self._squares, _batched(each_picture(pictures)))
         return (to_tensor(pixels).to(self.device) for pixels in arrays)
 
     def _squares(self, pictures: list[Picture]) -> Pixels8:
         """(B, S, S, 3) pixels of the centres of some pictures."""
         opened = (open_picture(picture, self.images.background) for picture in pictures)
         return np.stack([np.asarray(square(picture, self.image_size)) for picture in opened])
+
+
+def _seeded(seed: int | None) -> int:
+    """The seed; a new one, which is said, where there is none."""
+    if seed is None:
+        seed = secrets.randbits(31)
+        say(f"seed {seed}")
+    return seed
 
 
 def _batched(pictures: Iterable[Picture]) -> Iterator[list[Picture]]:

@@ -8,12 +8,15 @@ from PIL import Image
 
 import unmask
 from tests.untrained import SMALL_CODEC
+from tests.untrained import untrained as whole
 from unmask import pipeline
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.tiles import decode_tiles
 from unmask.data.config import ImagesConfig
+from unmask.data.patches import selection
 from unmask.data.pixels import open_pixels
 from unmask.data.sources import open_source
+from unmask.data.transforms import to_pictures
 from unmask.errors import ConfigError
 from unmask.pipeline import Pipeline
 from unmask.rng import generator
@@ -87,3 +90,40 @@ def test_a_canvas_is_decoded_in_tiles_no_smaller_than_the_pictures_of_the_traini
 def test_a_score_of_no_draws_or_no_steps_is_refused(wrong):
     with pytest.raises(ConfigError, match="1 of each is the least"):
         unmask.load("emoji", "cpu").score([Image.new("RGB", (64, 64))], **wrong)
+
+
+def test_masks_and_boxes_are_taken_as_people_hold_them():
+    wanted = selection((1, 2, 3, 2), (8, 6))
+    for box in ([1, 2, 3, 2], (1.0, 2.2, 2.9, 2.0), np.array([1, 2, 3, 2]), torch.tensor([1, 2, 3, 2])):
+        assert np.array_equal(selection(box, (8, 6)), wanted)
+    picture = Image.fromarray(wanted)
+    for mask in (picture, wanted, wanted * 1, wanted * 1.0, wanted * 255, torch.from_numpy(wanted)):
+        assert np.array_equal(selection(mask, (8, 6)), wanted)
+    with pytest.raises(ConfigError, match="3 numbers are no box\n  left, top, width, height"):
+        selection((1, 2, 3), (8, 6))
+
+
+def test_pictures_go_through_the_codec_and_back():
+    model = untrained(8)
+    pixels = np.random.default_rng(0).integers(0, 256, (3, 8, 8, 3), dtype=np.uint8)
+    codes = model.encode(pixels)
+    assert codes.shape == (3, 4, 4)
+    assert torch.equal(model.encode(pixels[1]), codes[1:2])
+    shown = model.reconstruct(torch.from_numpy(pixels))
+    again = to_pictures(model.decode(codes))
+    assert [one.tobytes() for one in again] == [one.tobytes() for one in shown]
+    assert model.to("cpu") is model
+
+
+def test_a_seed_that_is_not_given_is_drawn_and_said(capsys):
+    model = Pipeline(whole(), torch.device("cpu"))
+    (first,), (second,) = (model.sample(1, steps=2, seed=None) for _ in range(2))
+    said = [int(line.removeprefix("seed ")) for line in capsys.readouterr().err.splitlines()]
+    assert said == [first.info["unmask"].seed, second.info["unmask"].seed]
+    assert said[0] != said[1]
+    (again,) = model.sample(1, steps=2, seed=said[0])
+    assert again.tobytes() == first.tobytes()
+    edge = 2 * model.image_size
+    assert model.canvas(edge, steps=2, seed=None).size == (edge, edge)
+    model.to("cpu")  # what was made for the other device is made again
+    assert model.sample(1, steps=2, seed=said[0])[0].tobytes() == first.tobytes()

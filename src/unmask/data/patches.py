@@ -4,7 +4,10 @@ The paper, "Image Editing": the codes of a region are masked and drawn again; be
 pixel changes.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,11 +29,28 @@ Selected = npt.NDArray[np.bool_]
 """(H, W): the pixels to replace."""
 
 
-def selection(mask: Picture | Box, size: tuple[int, int]) -> Selected:
-    """The pixels that a mask (white, or nearer to white than to black) or a box selects of a picture."""
-    if isinstance(mask, tuple):
-        return _boxed(mask, size)
-    levels = open_picture(mask, "black").convert("L")
+def box_of(mask: Picture | Sequence[float]) -> Box | None:
+    """The box that four numbers are, however they are held; None of a mask."""
+    if isinstance(mask, Image.Image | str | Path) or (
+        isinstance(mask, np.ndarray | Tensor) and mask.ndim > 1
+    ):
+        return None
+    numbers = [round(float(number)) for number in mask]
+    if len(numbers) != 4:
+        raise ConfigError(f"{len(numbers)} numbers are no box", hint="left, top, width, height")
+    return numbers[0], numbers[1], numbers[2], numbers[3]
+
+
+def selection(mask: Picture | Sequence[float], size: tuple[int, int]) -> Selected:
+    """The pixels that a mask (white, or nearer to white than to black) or a box selects of a picture.
+
+    Of a mask in numbers, 0 and 1 are black and white.
+    """
+    if box := box_of(mask):
+        return _boxed(box, size)
+    if isinstance(mask, np.ndarray | Tensor) and mask.max() <= 1:
+        mask = mask > 0.5
+    levels = open_picture(cast(Picture, mask), "black").convert("L")
     if levels.size != size:
         (width, height), (wanted_width, wanted_height) = levels.size, size
         raise DataError(

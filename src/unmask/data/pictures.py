@@ -1,24 +1,48 @@
-"""One picture, as a user has it: in a file, or in memory."""
+"""Pictures as a user has them: in files or in memory, one or several."""
 
 import io
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from PIL import Image
+from torch import Tensor
 
 from unmask.data.base import MAX_FILE_BYTES
 from unmask.data.provenance import chunks_of
 from unmask.data.transforms import decode, develop
 from unmask.errors import DataError
 
-Picture = Image.Image | str | Path
+Values = npt.NDArray[Any] | Tensor
+"""Pixels: bytes, or numbers from 0 to 1; (H, W), (H, W, C) or (C, H, W), and (B, …) of several pictures."""
+Picture = Image.Image | str | Path | Values
 """A picture, or the file that it is in."""
+Pictures = Picture | Iterable[Picture]
+CHANNELS = (1, 3, 4)
+
+
+def each_picture(pictures: Pictures) -> Iterator[Picture]:
+    """The pictures one by one, be it a single one, a sequence, or an array of several."""
+    if isinstance(pictures, Image.Image | str | Path) or (
+        isinstance(pictures, np.ndarray | Tensor) and pictures.ndim <= 3
+    ):
+        yield pictures
+    elif isinstance(pictures, Iterable):
+        yield from pictures
+    else:
+        raise _no_picture(pictures)
 
 
 def open_picture(picture: Picture, background: str = "white") -> Image.Image:
     """The picture, upright and opaque."""
+    if isinstance(picture, np.ndarray | Tensor):
+        picture = _from_values(picture)
     if isinstance(picture, Image.Image):
         return develop(picture, background)
+    if not isinstance(picture, str | Path):
+        raise _no_picture(picture)
     path = Path(picture)
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
@@ -28,6 +52,33 @@ def open_picture(picture: Picture, background: str = "white") -> Image.Image:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
+
+
+def _no_picture(thing: object) -> DataError:
+    wanted = "a PIL image, the name of a file, an array or a tensor"
+    return DataError(f"a {type(thing).__name__} is no picture; wanted {wanted}")
+
+
+def _from_values(values: Values) -> Image.Image:
+    array: npt.NDArray[Any] = values if isinstance(values, np.ndarray) else _as_array(values)
+    if array.ndim == 3 and array.shape[2] not in CHANNELS:
+        array = np.moveaxis(array, 0, 2)
+    if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in CHANNELS) or not array.size:
+        raise DataError(
+            f"an array of shape {tuple(values.shape)} is no picture; wanted (H, W), (H, W, C) or (C, H, W)"
+        )
+    if array.dtype.kind in "fb" and 0 <= array.min() <= array.max() <= 1:
+        array = array * np.float64(255)
+    elif array.dtype.kind not in "iu" or not 0 <= array.min() <= array.max() <= 255:
+        found = f"{array.dtype} from {array.min():.3g} to {array.max():.3g}"
+        raise DataError(f"an array of {found} is no picture; wanted bytes, or numbers from 0 to 1")
+    return Image.fromarray(np.round(array).astype(np.uint8).squeeze(2 if array.shape[2:] == (1,) else ()))
+
+
+def _as_array(values: Tensor) -> npt.NDArray[Any]:
+    plain = values.detach().cpu()
+    array: npt.NDArray[Any] = (plain.float() if plain.is_floating_point() else plain).numpy()
+    return array
 
 
 def encoded(picture: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
