@@ -3,7 +3,7 @@
     python tools/judge_samples.py MODEL DATA WEIGHTS SAMPLES ...
 
 DATA are real pictures with labels, of which one in twenty is kept to test the classifier. It is trained once,
-in a minute or two, and kept in the file WEIGHTS. SAMPLES are folders of samples that were drawn without a
+in a minute, and kept in the file WEIGHTS. SAMPLES are folders of samples that were drawn without a
 prompt, so with captions of the training: how often is the label that the classifier gives the one asked for?
 """
 
@@ -25,7 +25,7 @@ from unmask.pipeline import Pipeline, load
 from unmask.rng import generator, initialise
 from unmask.samples import STAMP
 
-EPOCHS, BATCH, RATE = 3, 128, 2e-3
+EPOCHS, BATCH, RATE = 8, 64, 2e-3
 
 
 def classifier(size_px: int, num_labels: int) -> nn.Sequential:
