@@ -11,7 +11,7 @@ REACH     := import sys, urllib.request; urllib.request.urlopen(sys.argv[1], tim
 # Works for root on Debian and its kin, and fails elsewhere.
 CHROMIUM := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium >/dev/null
 
-.PHONY: demo quick test check bench site links clean
+.PHONY: demo quick test check bench site links torture clean
 
 demo: $(VENV)/.ready            ## look at what Unmask does, on the built-in data
 	$(BIN)/unmask demo --out $(OUT)
@@ -36,6 +36,9 @@ site: $(VENV)/.ready-site       ## the pages with examples, notebooks and a refe
 
 links: $(VENV)/.ready-site      ## ask every address that the pages name
 	$(SITE) --builder linkcheck --define plot_gallery=0 . site/links
+
+torture: $(VENV)/.ready-test    ## hostile inputs for HOURS (half an hour), and a table of what came of them
+	$(BIN)/python -m tests.torture --hours $(or $(HOURS),0.5)
 
 clean:                          ## forget the environment
 	rm -rf $(VENV)
