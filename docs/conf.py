@@ -33,7 +33,8 @@ NAVIGATION = {
         "/docs/studio /docs/evaluation /docs/models /docs/faq",
         "Look up": "/docs/commands /docs/python /docs/api /docs/glossary /docs/weights /recipes/README",
         "Models and results": "/src/unmask/builtin/*/README /docs/results /docs/experiments /docs/speed",
-        "Develop": "/CONTRIBUTING /docs/architecture /docs/decisions/README /docs/releasing /CHANGELOG",
+        "Develop": "/CONTRIBUTING /docs/architecture /docs/decisions/README /docs/reliability "
+        "/docs/releasing /CHANGELOG",
     },
     "docs/decisions/README": {"Decisions": "0*"},
 }

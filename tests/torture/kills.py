@@ -111,8 +111,7 @@ class Disk(Kills):
         size = sum(path.stat().st_size for path in (self.home / name).rglob("*") if path.is_file())
         room = rng.randrange(8192, max(2 * size, 16384))
         mount = ["mount", "-t", "tmpfs", "-o"]
-        if subprocess.run([*mount, f"size={room}", "tmpfs", folder], capture_output=True).returncode:
-            return None  # only root may, and not everywhere
+        subprocess.run([*mount, f"size={room}", "tmpfs", folder], check=True)
         try:
             code = self._end(self._begin(name, folder))
             if code not in (0, 2):
