@@ -125,6 +125,11 @@ def test_the_public_face_is_there_and_does_not_wait_for_torch():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_the_reference_lists_the_public_face():
+    listed = re.findall(r"^\.\. auto\w+:: (\w+)$", (ROOT / "docs/api.rst").read_text(), re.M)
+    assert sorted([*listed, "__version__"]) == unmask.__all__
+
+
 def test_the_page_on_python_speaks_of_every_public_method():
     text = (ROOT / "docs/python.md").read_text()
     for name in dir(unmask.Pipeline):
