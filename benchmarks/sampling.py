@@ -88,7 +88,7 @@ def code_after_code(twin: Transformer, count: int) -> None:
     places = range(16, 256, 32)
     contestants = {
         "literal": lambda: [literal_next(twin, codes, place) for place in places],
-        "unmask": lambda: autoregress(twin, range(count), seed=0, batch=count),
+        "unmask": lambda: autoregress(twin, range(count), Settings(), seed=0, batch=count),
     }
     timings = interleave(contestants, repeats=11)
     timings["literal"] = times(timings["literal"], 256 / len(places))
@@ -108,7 +108,7 @@ def other_models(prior: Transformer, twin: Transformer) -> None:
     due = torch.where(long > STEPS - SLICE, K, codes.flatten(1))
     contestants = {
         "ddpm": partial(denoise, church_ddpm(), torch.randn(1, 3, 256, 256, generator=generator(6)), steps=2),
-        "twin": lambda: autoregress(twin, range(1), seed=0),
+        "twin": lambda: autoregress(twin, range(1), Settings(), seed=0),
         f"{SLICE} steps": lambda: fill(prior, torch.full((1, 256), K), short, Settings(), seed=0),
         f"{SLICE} steps of {STEPS}": lambda: fill(prior, due, long, Settings(), seed=0),
         "decode": lambda: decode(codec, codes),

@@ -1,4 +1,7 @@
-"""Where to compute: the devices of this machine, and the CPU's allocator. Free of torch until asked."""
+"""Where to compute: the devices of this machine, their precision, and the CPU's allocator.
+
+Free of torch until asked.
+"""
 
 import ctypes
 import os
@@ -25,6 +28,8 @@ TUNED = {M_MMAP_MAX: 0, M_TRIM_THRESHOLD: 2**31 - 1}
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
 """What commands and trainings can be told; auto: a GPU if there is one."""
+Precision = Literal["auto", "32", "bf16"]
+"""auto: bfloat16 where the device has it (GPUs since 2020, CPUs with avx512_bf16), float32 elsewhere."""
 
 
 def require_device(name: str) -> "torch.device":
@@ -38,6 +43,16 @@ def require_device(name: str) -> "torch.device":
             return device
     fastest = f"--device auto  takes the fastest of {', '.join(here)}"
     raise ConfigError(f"this machine has no device {name} that torch can use", hint=fastest)
+
+
+def wants_bfloat16(precision: Precision, device: str) -> bool:
+    """Whether to compute in bfloat16; auto: where the device multiplies it itself instead of emulating it."""
+    import torch
+
+    if precision != "auto":
+        return precision == "bf16"
+    on_gpu = device == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    return on_gpu or (device == "cpu" and torch.cpu._is_avx512_bf16_supported())
 
 
 def _devices() -> dict[str, int]:

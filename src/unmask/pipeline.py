@@ -44,7 +44,7 @@ from unmask.data.provenance import Provenance, inscribed
 from unmask.data.sources import open_source
 from unmask.data.splits import Part
 from unmask.data.transforms import Pixels8, square, to_pictures, to_tensor
-from unmask.devices import require_device
+from unmask.devices import Precision, require_device, wants_bfloat16
 from unmask.diffusion.autoregressive import Continuer, autoregress
 from unmask.diffusion.classify import image_nats, label_nats
 from unmask.diffusion.fill import Denoiser, OnStep, watched
@@ -52,6 +52,7 @@ from unmask.diffusion.first_pass import RememberedStart
 from unmask.diffusion.guidance import Given, Guided, GuidedContinuer, with_words
 from unmask.diffusion.inpaint import refill
 from unmask.diffusion.likelihood import Prior, bits_per_code, join, score_codes
+from unmask.diffusion.precision import InBfloat16
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.schedule import Curve
 from unmask.diffusion.settings import Settings, Use, choose
@@ -80,15 +81,21 @@ class Scores:
     standard_error: float
 
 
-def load(model: str | Path, device: str = "auto", backend: Backend = "torch") -> "Pipeline":
+def load(
+    model: str | Path,
+    device: str = "auto",
+    backend: Backend = "torch",
+    precision: Precision = "auto",
+) -> "Pipeline":
     """The model in a folder, such as ``runs/prior``, of a built-in name, or ``user/name`` of the hub.
 
     The built-in name is ``emoji``; the hub is Hugging Face's; of a run it is the best. ``device`` is a name
     such as ``cpu``, or ``auto``: a GPU if there is one. An ONNX back-end computes the prior's passes by
-    onnxruntime, on the CPU wherever the rest runs.
+    onnxruntime, on the CPU wherever the rest runs. ``precision`` is that in which codes are drawn: ``32``, or
+    ``bf16``, or ``auto``, which is bfloat16 where the device has it; scores are always of float32.
     """
     place, name = require_device(device), "/".join(Path(model).parts[-2:])
-    return Pipeline(open_model(model), place, backend, name=name)
+    return Pipeline(open_model(model), place, backend, precision, name=name)
 
 
 class Pipeline:
@@ -101,13 +108,21 @@ class Pipeline:
     """
 
     def __init__(
-        self, model: Bundle, device: torch.device, backend: Backend = "torch", *, name: str = ""
+        self,
+        model: Bundle,
+        device: torch.device,
+        backend: Backend = "torch",
+        precision: Precision = "32",
+        *,
+        name: str = "",
     ) -> None:
         self.about, self.sampling, self.device = model.about, model.sampling, device
         self.image_size = model.image_size
         """Edge in pixels of the pictures that the model was trained on."""
         names = [part.fingerprint for part in model.parts.values()]
-        self.fingerprint = "-".join(names if backend == "torch" else [*names, backend])
+        self._bfloat16 = backend == "torch" and wants_bfloat16(precision, device.type)
+        how = "bf16" if self._bfloat16 else backend
+        self.fingerprint = "-".join(names if how == "torch" else [*names, how])
         self.origin = Provenance(model=name, fingerprint=self.fingerprint)
         self.codec_fingerprint = model.codec.fingerprint
         self.codec = codec_from(model.codec).to(device)
@@ -471,7 +486,8 @@ class Pipeline:
 
         Where it knows words it takes rows of them and of codes.
         """
-        return RememberedStart(self._graph or self.prior)
+        prior: Denoiser = self._graph or self.prior
+        return RememberedStart(InBfloat16(prior) if self._bfloat16 else prior)
 
     def _guided(self, settings: Settings, negative: str, guide: "Pipeline | None") -> Denoiser:
         """The denoiser of rows, led away from a guide or from what it says when it is told something else."""

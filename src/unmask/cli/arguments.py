@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from tyro.conf import Positional, arg
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
-from unmask.devices import Device
+from unmask.devices import Device, Precision
 from unmask.diffusion.settings import RECOMMENDED, SETTINGS, Setting, Use
 from unmask.onnx.config import Backend
 from unmask.reading import brief, expanded
@@ -93,6 +93,10 @@ DataOrCodes = Annotated[
     ),
 ]
 DeviceOption = Annotated[Device, arg(help="Where to compute. auto: a GPU if there is one.")]
+PrecisionOption = Annotated[
+    Precision,
+    arg(help="In which codes are drawn. auto: bfloat16 where the device has it. 32: float32, as trained."),
+]
 BackendOption = Annotated[
     Backend,
     arg(help="What computes the prior. onnx, onnx-int8: onnxruntime on the CPU (docs/models.md)."),
@@ -138,6 +142,7 @@ class Drawing:
     seed: int = 0
     device: DeviceOption = "auto"
     backend: BackendOption = "torch"
+    precision: PrecisionOption = "auto"
     sampling: SettingsOption
 
     @property

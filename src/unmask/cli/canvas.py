@@ -46,7 +46,7 @@ def main(argv: list[str]) -> None:
     arguments = tyro.cli(Arguments, args=argv, prog="unmask canvas", description=HELP)
     size = parse_size(arguments.size)
     check_out(arguments.out)
-    model = load_model(arguments.model, arguments.device, arguments.backend)
+    model = load_model(arguments.model, arguments.device, arguments.backend, arguments.precision)
     picture = model.canvas(size, arguments.prompts, negative=arguments.negative, **arguments.keywords)
     (path,) = write_pictures([picture], arguments.out)
     tell(f"{size[0]}×{size[1]} pixels: {path}", picture=path, drawn=picture.info[KEY])

@@ -1,6 +1,7 @@
 """What the commands that change a picture share: arguments, and the way from a picture to its versions."""
 
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -38,15 +39,16 @@ class EditArguments(Drawing):
 
     def draw(self, how: Literal["inpaint", "extend", "vary"], out: Path, **given: Any) -> None:
         """Draw versions by the model's method of that name, told what is ``given`` too, and write them."""
+        opened = partial(load_model, self.model, self.device, self.backend, self.precision)
         asked = given | {"count": self.count, "rank": self.rank} | asdict(self.told) | self.keywords
         if self.image.is_dir():
             place = out.with_suffix("") if out.suffix == ".png" else out
-            edit = getattr(load_model(self.model, self.device, self.backend), how)
+            edit = getattr(opened(), how)
             paths = edit_folder(lambda file: edit(file, **asked | {"progress": False}), self.image, place)
             tell("\n".join(map(str, paths)), pictures=paths)
             return
         check_out(out)
         open_picture(self.image)  # what is no picture is refused before a model is opened
-        pictures = getattr(load_model(self.model, self.device, self.backend), how)(self.image, **asked)
+        pictures = getattr(opened(), how)(self.image, **asked)
         paths = write_pictures(pictures, out)
         tell("\n".join(map(str, paths)), pictures=paths, drawn=[one.info[KEY] for one in pictures])

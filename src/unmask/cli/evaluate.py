@@ -14,6 +14,7 @@ from unmask.cli.arguments import (
     BackendOption,
     DeviceOption,
     OptionalData,
+    PrecisionOption,
     SettingsOption,
     settings_flags,
 )
@@ -69,6 +70,7 @@ class Arguments:
     """Pictures drawn at a time."""
     device: DeviceOption = "auto"
     backend: BackendOption = "torch"
+    precision: PrecisionOption = "auto"
     sampling: SettingsOption = field(default_factory=settings_flags("sample", swept=True))
 
 
@@ -81,7 +83,7 @@ def main(argv: list[str]) -> None:
             "what samples are compared with is either DATA or --reference",
             hint="unmask evaluate MODEL photos/  or  unmask evaluate MODEL --reference stats.safetensors",
         )
-    model = load_model(arguments.model, arguments.device, arguments.backend)
+    model = load_model(arguments.model, arguments.device, arguments.backend, arguments.precision)
     from unmask.progress import bar
     from unmask.sweep import evaluate
 

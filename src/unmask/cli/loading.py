@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from unmask.cli.results import tell
 from unmask.data.base import SUFFIXES
+from unmask.devices import Precision
 from unmask.errors import DataError
 from unmask.evaluation.config import Side
 from unmask.onnx.config import Backend
@@ -15,13 +16,15 @@ if TYPE_CHECKING:
     from unmask.pipeline import Pipeline
 
 
-def load_model(model: str, device: str = "auto", backend: Backend = "torch") -> "Pipeline":
+def load_model(
+    model: str, device: str = "auto", backend: Backend = "torch", precision: Precision = "auto"
+) -> "Pipeline":
     """The model; a graph that an ONNX back-end lacks is made meanwhile, once."""
     from unmask.pipeline import load
 
     waiting = "loading" if backend == "torch" else "loading; a new model's graph takes up to a minute, once"
     with stderr().status(waiting):
-        return load(model, device, backend)
+        return load(model, device, backend, precision)
 
 
 def is_picture(data: str) -> bool:

@@ -9,7 +9,15 @@ import tyro
 from PIL import Image
 from tyro.conf import Positional, arg
 
-from unmask.cli.arguments import Amount, BackendOption, DeviceOption, Model, SettingsOption, settings_flags
+from unmask.cli.arguments import (
+    Amount,
+    BackendOption,
+    DeviceOption,
+    Model,
+    PrecisionOption,
+    SettingsOption,
+    settings_flags,
+)
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, write_file, write_pictures
 from unmask.cli.results import tell
@@ -66,6 +74,7 @@ class Arguments:
     """Pictures drawn at a time."""
     device: DeviceOption = "auto"
     backend: BackendOption = "torch"
+    precision: PrecisionOption = "auto"
     sampling: SettingsOption = field(default_factory=settings_flags("sample"))
 
     def check(self) -> None:
@@ -89,8 +98,9 @@ def main(argv: list[str]) -> None:
 
     processes, given = Processes(arguments.device), arguments.sampling
     with processes.first_goes_first():  # what one process fetches or makes, the others find
-        model = load_model(arguments.model, str(processes.device), arguments.backend)
-        guide = load_model(arguments.guide, str(processes.device)) if arguments.guide else None
+        device, precision = str(processes.device), arguments.precision
+        model = load_model(arguments.model, device, arguments.backend, precision)
+        guide = load_model(arguments.guide, device, precision=precision) if arguments.guide else None
     folder = SampleFolder(
         arguments.out,
         model,

@@ -10,6 +10,7 @@ from unmask.cli.arguments import (
     BackendOption,
     DeviceOption,
     Model,
+    PrecisionOption,
     SettingsOption,
     TrainingData,
     settings_flags,
@@ -55,6 +56,7 @@ class Arguments:
     """Pictures drawn at a time."""
     device: DeviceOption = "auto"
     backend: BackendOption = "torch"
+    precision: PrecisionOption = "auto"
     sampling: SettingsOption = field(default_factory=settings_flags("sample", swept=True))
 
 
@@ -73,7 +75,7 @@ def main(argv: list[str]) -> None:
         )
     folder = arguments.save or locate(arguments.model)
     tuning = tune(
-        load_model(arguments.model, arguments.device, arguments.backend),
+        load_model(arguments.model, arguments.device, arguments.backend, arguments.precision),
         arguments.data,
         count=arguments.count,
         split=arguments.split,

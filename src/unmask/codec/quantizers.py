@@ -155,7 +155,8 @@ class Gumbel(Quantizer):
     @torch.no_grad()
     def nearest(self, latents: Tensor) -> Tensor:
         """The code of the largest logit, without noise."""
-        logits: Tensor = self.logits(latents)
+        with torch.autocast(latents.device.type, enabled=False):  # in which many would be equal
+            logits: Tensor = self.logits(latents.float())
         return logits.argmax(1)
 
     def lookup(self, codes: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from unmask.devices import Device
+from unmask.devices import Device, Precision
 from unmask.errors import ConfigError, require_at_least
 
 
@@ -78,7 +78,7 @@ class EngineConfig:
 
     device: Annotated[Device, arg(aliases=["--device"])] = "auto"
     """auto: a GPU if there is one."""
-    precision: Literal["auto", "32", "bf16"] = "auto"
+    precision: Precision = "auto"
     """auto: bfloat16 where the device has it (GPUs since 2020, CPUs with avx512_bf16), float32 elsewhere."""
     threads: int = 0
     """CPU threads of a process. 0: all cores, or what torchrun gives each of several."""

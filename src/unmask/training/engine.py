@@ -11,6 +11,7 @@ from lightning_fabric.strategies.ddp import DDPStrategy
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from unmask.devices import wants_bfloat16
 from unmask.distributed import Processes
 from unmask.training.config import EngineConfig
 
@@ -70,11 +71,3 @@ class Bfloat16(Precision):
     def forward_context(self) -> torch.autocast:
         """What the passes of a wrapped module run in."""
         return torch.autocast(self._device, dtype=torch.bfloat16)
-
-
-def wants_bfloat16(precision: str, device: str) -> bool:
-    """Whether to compute in bfloat16; auto: where the device multiplies it itself instead of emulating it."""
-    if precision != "auto":
-        return precision == "bf16"
-    on_gpu = device == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-    return on_gpu or (device == "cpu" and torch.cpu._is_avx512_bf16_supported())

@@ -4,13 +4,16 @@ import shlex
 from dataclasses import fields, replace
 from pathlib import Path
 
+import torch
+from torch import Tensor
+
 from unmask.config import merge
 from unmask.data.base import Source
 from unmask.data.codes import Codes, encode_pixels, is_store, open_codes
 from unmask.data.config import ImagesConfig
 from unmask.data.pixels import Pixels, open_pixels
 from unmask.data.sources import BUILTIN_SETS, SHARDS, open_source
-from unmask.devices import tuned_allocator
+from unmask.devices import Precision, tuned_allocator, wants_bfloat16
 from unmask.distributed import Processes
 from unmask.evaluation.clusters import captions_of
 from unmask.models import codec_from
@@ -33,23 +36,37 @@ def prepare_pixels(source: Source, data: str, images: ImagesConfig, processes: P
 
 
 def encode_data(
-    model: Bundle, data: str, images: ImagesConfig, processes: Processes, out: Path | None = None
+    model: Bundle,
+    data: str,
+    images: ImagesConfig,
+    processes: Processes,
+    out: Path | None = None,
+    precision: Precision = "32",
 ) -> Codes:
-    """Codes of ``data`` by the model's codec, in ``out`` or remembered in the cache folder."""
+    """Codes of ``data`` by the model's codec, in ``out`` or remembered in the cache folder.
+
+    Codes of float32 that are remembered serve whoever would encode in bfloat16, too.
+    """
     images = replace(images, size=model.image_size)
     pixels = prepare_pixels(open_source(data), data, images, processes)
-    fingerprint = model.codec.fingerprint
+    fingerprint, bfloat16 = model.codec.fingerprint, wants_bfloat16(precision, processes.device.type)
     if out is None:
         pictures = "-".join(pixels.fingerprints)
         views = ("-flips" if images.flip else "") + (f"-shift{images.shift}" if images.shift else "")
         views += f"-crops{images.crops}" if images.num_crops > 1 else ""
         out = cache_folder() / f"{fingerprint}-{pictures}{views}.codes"
+        out = out.with_stem(f"{out.stem}-bf16") if bfloat16 and not is_store(out) else out
     codec = codec_from(model.codec).to(processes.device)
     edge = codec.config.grid(images.size)
+
+    def encode(batch: Tensor) -> Tensor:
+        with torch.autocast(processes.device.type, dtype=torch.bfloat16, enabled=bfloat16):
+            return codec.encode(batch.to(processes.device))
+
     with processes.first_goes_first(), tuned_allocator():
         captions = captions_of(pixels, images.captions, codec, fingerprint)
         return encode_pixels(
-            lambda batch: codec.encode(batch.to(processes.device)),
+            encode,
             pixels,
             images,
             out,
@@ -62,7 +79,7 @@ def encode_data(
 
 
 def find_codes(
-    model: Bundle, data: str, images: ImagesConfig, processes: Processes
+    model: Bundle, data: str, images: ImagesConfig, processes: Processes, precision: Precision = "32"
 ) -> tuple[Codes, ImagesConfig]:
     """Codes of ``data``, which may be a folder of them, and how the pictures were seen that they stand for.
 
@@ -71,7 +88,7 @@ def find_codes(
     if is_store(Path(data)):
         codes = open_codes(Path(data), model.codec.fingerprint)
     else:
-        codes = encode_data(model, data, images, processes)
+        codes = encode_data(model, data, images, processes, precision=precision)
     settled = merge(images, codes.stamp.images)
     names = [field.name for field in fields(images) if field.name not in ("size", "cache", "workers")]
     changed = [name for name in names if getattr(images, name) != getattr(settled, name)]

@@ -116,7 +116,7 @@ def train_prior(
         Run.check_free(out)
     model = open_model(codec)
     check_codec(run_config, codec, model.codec.fingerprint)
-    codes, images = find_codes(model, data, settings.images, engine)
+    codes, images = find_codes(model, data, settings.images, engine, settings.engine.precision)
     settings = replace(settings, images=images)
     task = PriorTask(
         settings.prior,

@@ -1,9 +1,9 @@
-"""Where training computes in bfloat16."""
+"""Where bfloat16 is computed in."""
 
 import pytest
 import torch
 
-from unmask.training.engine import wants_bfloat16
+from unmask.devices import wants_bfloat16
 
 
 @pytest.mark.parametrize("has_it", [True, False])
