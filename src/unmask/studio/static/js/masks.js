@@ -33,12 +33,17 @@ export class MaskBar {
       title: "Redraw what is selected in several pictures, one after another",
       onclick: others.open,
     });
-    this.save = button("Save mask", { kind: "quiet", symbol: "save", onclick: () => this.download() });
+    this.save = button("Save mask", {
+      kind: "quiet",
+      symbol: "save",
+      title: "Save mask",
+      onclick: () => this.download(),
+    });
     this.root = el(
       "div",
       { className: "tools masks", role: "toolbar", "aria-label": "Mask" },
       Object.values(this.actions),
-      button("Open mask", { kind: "quiet", symbol: "open", onclick: file.open }),
+      button("Open mask", { kind: "quiet", symbol: "open", title: "Open mask", onclick: file.open }),
       this.save,
       this.others,
       file.input,
