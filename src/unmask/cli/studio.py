@@ -1,9 +1,12 @@
 """``unmask studio``: the model in a browser."""
 
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import tyro
@@ -16,6 +19,7 @@ HELP = """Open a page on which the model draws, edits, extends and inspects pict
   unmask studio                                   the built-in model, at http://127.0.0.1:8000
   unmask studio runs/prior --port 8080
   unmask studio emoji runs/prior --runs runs      several to choose from, and trainings to watch
+  unmask studio --keep pictures                   every result stays in that folder, and in the gallery
   unmask studio --host 0.0.0.0                    from other machines as well, with a token
 
 Everything stays on this machine. What there is to see: docs/studio.md."""
@@ -39,6 +43,8 @@ class Arguments:
     """Address to listen at. Beyond loopback, which only this machine reaches, visitors need the token."""
     token: str | None = None
     """Secret that visitors need. None: not needed on loopback; elsewhere one is made up and shown."""
+    keep: Path | None = None
+    """Folder in which every result is kept. None: until the end; on a shared server, not at all."""
     device: DeviceOption = "auto"
 
 
@@ -50,8 +56,20 @@ def main(argv: list[str]) -> None:
             f"the Studio needs {' and '.join(missing)}",
             hint="install what it needs:  pip install 'unmask[studio]'",
         )
-    with _listen(arguments.host, arguments.port) as door:
-        _serve(arguments, door)
+    with _listen(arguments.host, arguments.port) as door, _keeping(arguments) as keep:
+        _serve(arguments, door, keep)
+
+
+@contextmanager
+def _keeping(arguments: Arguments) -> Iterator[Path | None]:
+    """The folder of results: as given, or else until the end of the session; none where others see them."""
+    from unmask.studio.guard import is_loopback
+
+    if arguments.keep or not is_loopback(arguments.host):
+        yield arguments.keep
+    else:
+        with TemporaryDirectory(prefix="unmask-studio-") as folder:
+            yield Path(folder)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -72,7 +90,7 @@ def _listen(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def _serve(arguments: Arguments, door: socket.socket) -> None:
+def _serve(arguments: Arguments, door: socket.socket, keep: Path | None) -> None:
     from rich.console import Console
 
     from unmask.pipeline import load
@@ -88,7 +106,7 @@ def _serve(arguments: Arguments, door: socket.socket) -> None:
         _check(names, arguments.runs)
         model = load(first, arguments.device)
         others = Others(names=tuple(names), runs=arguments.runs, device=arguments.device)
-        app = create_app(model, first, others=others, access=access)
+        app = create_app(model, first, others=others, access=access, keep=keep)
         warm_up(model)
     print(f"Unmask Studio: {address(arguments.host, door.getsockname()[1], access.token)}", flush=True)
     console.print("stop it with Ctrl-C")

@@ -13,12 +13,14 @@ from fastapi.responses import StreamingResponse
 from starlette.exceptions import HTTPException
 
 from unmask.studio.description import describe
+from unmask.studio.gallery import Gallery
 from unmask.studio.jobs import Job, Jobs
 from unmask.studio.models import Models
 from unmask.studio.recipes import all_of, recipe_of
 from unmask.studio.schema import (
     Canvas,
     Caption,
+    Drawing,
     Extend,
     Inpaint,
     JobView,
@@ -58,10 +60,11 @@ GET: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Studio:
-    """Models and jobs."""
+    """Models, jobs and, where results are kept, a gallery."""
 
     models: Models
     jobs: Jobs
+    gallery: Gallery | None = None
 
     def submit(self, request: Request) -> JobView:
         """Begin a job, or put it into the queue."""
@@ -72,7 +75,10 @@ class Studio:
             "recipe": recipe_of(request, model, name),
         }
         job = Job(type(request).__name__.lower(), about)
-        self.jobs.submit(job, task_of(request, model))
+        task = task_of(request, model)
+        if self.gallery is not None and isinstance(request, Drawing):
+            task = self.gallery.keeping(task)
+        self.jobs.submit(job, task)
         return self.view(job)
 
     def view(self, job: Job) -> JobView:

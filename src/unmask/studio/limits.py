@@ -23,6 +23,11 @@ UPLOAD_SECONDS = 60.0
 """For so long a request may be on its way."""
 DECODED_PIXELS = 2 * MAX_UPLOAD_PIXELS
 """Of all pictures that are being decoded; others wait."""
+MAX_GALLERY_BYTES = 2**30
+"""Of the pictures that are kept; once there are so many, no more are until some are deleted."""
+MAX_GALLERY_PICTURES = 20_000
+MAX_GALLERY_PAGE = 120
+"""Pictures of the gallery in one answer."""
 MAX_CODES = 16_384
 """Codes that one job looks at, all its pictures together: 64 pictures of 16×16 codes, or one of 128×128."""
 

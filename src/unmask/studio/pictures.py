@@ -15,10 +15,7 @@ _ROOM = Room(DECODED_PIXELS)
 
 def receive(text: str, *, background: str) -> Image.Image:
     """The picture in a request: upright, opaque, RGB. Its size is looked at before its pixels are decoded."""
-    try:
-        data = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        raise DataError("the picture is not base64") from None
+    data = decoded(text)
     try:
         image = identify(data)
         if image.width * image.height > MAX_UPLOAD_PIXELS:
@@ -28,6 +25,14 @@ def receive(text: str, *, background: str) -> Image.Image:
             return develop(image, background)
     except DataError as error:
         raise DataError(f"the picture cannot be used: {error}") from None
+
+
+def decoded(text: str) -> bytes:
+    """The bytes of a file in a request."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise DataError("the picture is not base64") from None
 
 
 def thumbnail(picture: Image.Image) -> bytes:

@@ -209,7 +209,8 @@ class JobView(BaseModel):
     figures: dict[str, Any] | None = Field(
         description="Of reconstruct: psnr_db (null: equal) and codes, row by row. Of score: bits_per_code, "
         "bits, exact (or an upper bound) and surprise, the bits of each code, row by row. Of caption: "
-        "captions and words, each with the share of draws that it came up in, the largest first."
+        "captions and words, each with the share of draws that it came up in, the largest first. Of what "
+        "draws: kept, the ids in the gallery, or unkept, why there are none; null where nothing is kept."
     )
     settings: dict[str, Any] = Field(description="All that was drawn with: the request without its pictures.")
     recipe: Recipe
@@ -235,6 +236,43 @@ class ModelView(BaseModel):
     caption_length: int = Field(description="Words that a prompt has room for.")
     limits: dict[str, int]
     about: dict[str, Any] = Field(description="Data, licence and figures of the training, where known.")
+
+
+class Look(_Request):
+    """A file that may say how its picture was drawn."""
+
+    image: Picture
+
+
+class OriginView(BaseModel):
+    """How a picture was drawn."""
+
+    origin: dict[str, Any] | None = Field(
+        description="What its file says: task, model, seed, number, prompt, settings, …; null: nothing."
+    )
+
+
+class KeptView(OriginView):
+    """A picture of the gallery."""
+
+    id: str
+    address: str
+    starred: bool
+
+
+class GalleryView(BaseModel):
+    """Some pictures of the gallery, the newest first."""
+
+    keeping: bool = Field(description="Results are kept; otherwise there is no gallery.")
+    pictures: list[KeptView]
+    total: int = Field(description="Pictures in the gallery.")
+    more: bool = Field(description="There are older ones that were searched for.")
+
+
+class Stars(_Request):
+    """Whether a picture has a star."""
+
+    starred: bool
 
 
 class Problem(BaseModel):

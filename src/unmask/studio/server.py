@@ -5,6 +5,7 @@ import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -18,6 +19,8 @@ from unmask import __version__
 from unmask.errors import UnmaskError
 from unmask.pipeline import Pipeline
 from unmask.studio.api import Studio, api
+from unmask.studio.gallery import Gallery
+from unmask.studio.gallery_api import gallery_api
 from unmask.studio.guard import Access, Guard
 from unmask.studio.health import health
 from unmask.studio.jobs import BusyError, Jobs
@@ -37,9 +40,13 @@ def create_app(
     others: Others = Others(),  # noqa: B008
     access: Access = Access(),  # noqa: B008
     limits: JobLimits = JobLimits(),  # noqa: B008
+    keep: Path | None = None,
 ) -> FastAPI:
-    """The Studio that begins with a model, which goes by ``name`` in what people are told to type."""
-    jobs = Jobs(limits)
+    """The Studio that begins with a model, which goes by ``name`` in what people are told to type.
+
+    Results are kept in the folder ``keep``, if there is one.
+    """
+    jobs, gallery = Jobs(limits), Gallery(keep) if keep else None
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -58,7 +65,8 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.jobs = jobs
-    app.include_router(api(Studio(Models(model, name, others), jobs)), prefix="/api/v1")
+    app.include_router(api(Studio(Models(model, name, others), jobs, gallery)), prefix="/api/v1")
+    app.include_router(gallery_api(gallery), prefix="/api/v1")
     app.include_router(trainings(others, name), prefix="/api/v1")
     app.include_router(health(jobs))
     serve_page(app)

@@ -25,9 +25,10 @@ json_values = st.recursive(
 
 
 @pytest.fixture(scope="module")
-def app(model, folder):
+def app(model, folder, tmp_path_factory):
     """A Studio in which no job takes long."""
-    return create_app(model, str(folder), limits=JobLimits(run_seconds=0.05))
+    keep = tmp_path_factory.mktemp("gallery")
+    return create_app(model, str(folder), limits=JobLimits(run_seconds=0.05), keep=keep)
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +63,11 @@ OPERATIONS = [
     ("DELETE", "/api/v1/jobs/{job_id}"),
     ("GET", "/api/v1/jobs/{job_id}/events"),
     ("GET", "/api/v1/jobs/{job_id}/pictures/{number}"),
+    ("POST", "/api/v1/origin"),
+    ("GET", "/api/v1/gallery"),
+    ("GET", "/api/v1/gallery/{kept_id}"),
+    ("PUT", "/api/v1/gallery/{kept_id}"),
+    ("DELETE", "/api/v1/gallery/{kept_id}"),
 ]
 
 

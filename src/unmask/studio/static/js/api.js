@@ -40,12 +40,20 @@ export const find = (id) => ask(`/jobs/${id}`);
 
 export const cancel = (id) => ask(`/jobs/${id}`, { method: "DELETE" });
 
-export const start = (kind, request) =>
-  ask(`/${kind}`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ model, ...request }),
-  });
+const send = (method, path, body) =>
+  ask(path, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+
+export const start = (kind, request) => send("POST", `/${kind}`, { model, ...request });
+
+/** What a file, in base64, says of how its picture was drawn. */
+export const look = (image) => send("POST", "/origin", { image });
+
+export const galleryPage = ({ before, ...values }) =>
+  ask(`/gallery?${query({ ...values, ...(before && { before }) })}`);
+
+export const starKept = ({ id }, starred) => send("PUT", `/gallery/${id}`, { starred });
+
+export const removeKept = ({ id }) => ask(`/gallery/${id}`, { method: "DELETE" });
 
 const finished = (job) => ["done", "failed", "cancelled"].includes(job.state);
 

@@ -1,13 +1,15 @@
 // The page: which view is shown, which theme, which model.
 
-import { trainings } from "./api.js";
+import { galleryPage, trainings } from "./api.js";
 import { entitle, offerNotifications } from "./away.js";
 import { notice, select } from "./dom.js";
 import { Create } from "./create.js";
 import { Edit } from "./edit.js";
 import { Extend } from "./extend.js";
+import { Gallery } from "./gallery.js";
 import { Inspect } from "./inspect.js";
 import { chosenModel } from "./models.js";
+import { listenForOrigins, offerOrigins } from "./origin.js";
 import { rememberTheme } from "./store.js";
 import { Training } from "./training.js";
 
@@ -50,7 +52,15 @@ async function openTrainings() {
   new Training(names);
 }
 
-/** The views that work on a picture, as functions that take one. An autoregressive model cannot fill in. */
+/** The gallery, where the server keeps results. */
+async function openGallery(places, views, model) {
+  if (!(await galleryPage({ limit: 1 })).keeping) return;
+  select('nav a[href="#/gallery"]').hidden = false;
+  route(); // it may have been there
+  new Gallery(places, views, model);
+}
+
+/** The views that work on a picture, and functions that take one there. An autoregressive model cannot fill in. */
 function openViews(model) {
   const absorbing = model.kind === "absorbing";
   for (const name of ["edit", "extend"]) select(`nav a[href="#/${name}"]`).hidden = !absorbing;
@@ -70,7 +80,7 @@ function openViews(model) {
     views.edit.take(canvas);
     views.edit.vary();
   };
-  return { ...(absorbing && { vary: varied }), ...Object.fromEntries(places) };
+  return { views, places: { ...(absorbing && { vary: varied }), ...Object.fromEntries(places) } };
 }
 
 async function begin() {
@@ -87,7 +97,11 @@ async function begin() {
     notice(error.message, { lasting: true });
     return;
   }
-  new Create(model, openViews(model));
+  const { views, places } = openViews(model);
+  for (const { root } of Object.values(views)) offerOrigins(root, views, model);
+  views.create = new Create(model, places);
+  listenForOrigins([select("#create"), select("#gallery")], views, model);
+  openGallery(places, views, model);
   openTrainings();
   document.documentElement.dataset.ready = "";
 }

@@ -1,7 +1,7 @@
 // Create: new pictures, which appear code by code.
 
 import { find } from "./api.js";
-import { button, el, invitation, select } from "./dom.js";
+import { button, el, invitation, notice, select } from "./dom.js";
 import { Form } from "./form.js";
 import { showRecipe } from "./recipe.js";
 import { Runner } from "./runner.js";
@@ -24,6 +24,8 @@ export class Create {
     this.form.range("count", "Pictures", { min: 1, max: model.limits.count, value: 8 });
     this.form.settings("sample");
     this.form.seed();
+    const place = select("details > .fields", this.form.place);
+    this.form.number("first", "Begin at picture number", { min: 0, max: 2 ** 31, value: 0, place });
     this.runner = new Runner(select(".run", this.root), {
       key: "create.job",
       label: "Create pictures",
@@ -51,6 +53,7 @@ export class Create {
   end(job) {
     this.batch.end(job);
     if (job.state !== "done") this.remove(this.batch);
+    if (job.figures?.unkept) notice(job.figures.unkept, { lasting: true });
     remember(
       "create.batches",
       this.batches.map((batch) => batch.job.id),
@@ -174,7 +177,20 @@ class Batch {
   }
 
   open(number) {
-    view(this.job, number, { places: this.owner.places, reuse: (settings) => this.owner.reuse(settings) });
+    const { pictures, settings, recipe } = this.job;
+    const items = pictures.map((address, n) => ({ ...settings, address, number: settings.first + n }));
+    view(items, number, {
+      places: this.owner.places,
+      actions: [
+        {
+          words: () => "Reuse settings",
+          symbol: "reuse",
+          closes: true,
+          act: () => this.owner.reuse(settings),
+        },
+        { words: () => "As code", symbol: "code", act: () => showRecipe(recipe) },
+      ],
+    });
   }
 }
 

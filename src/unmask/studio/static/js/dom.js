@@ -47,8 +47,12 @@ export const invitation = (title, words, picture = null) =>
 const notices = select("#notices");
 
 /** A sentence that passes by; errors stay until they are read. */
-export function notice(sentence, { lasting = false } = {}) {
+export function notice(sentence, { lasting = false, action } = {}) {
   const box = el("div", { className: "notice" }, el("span", {}, sentence));
+  if (action) {
+    const [words, act] = action;
+    box.append(button(words, { kind: "quiet act", onclick: () => (box.remove(), act()) }));
+  }
   box.append(button("Dismiss", { kind: "quiet", symbol: "close", bare: true, onclick: () => box.remove() }));
   for (const old of [...notices.children].slice(0, -2)) old.remove();
   notices.append(box);

@@ -120,6 +120,13 @@ export class Edit {
     this.restoreState({ picture: canvas });
   }
 
+  /** Go on as a picture was drawn. */
+  reuse(values, { origin, canvas }) {
+    if (canvas) this.take(canvas);
+    this.form.set(values);
+    if (origin.task === "vary") this.variations.set(origin);
+  }
+
   /** A version that was chosen takes the picture's place; what is selected stays so. */
   adopt(canvas) {
     this.keep();

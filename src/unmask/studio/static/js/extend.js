@@ -121,6 +121,17 @@ export class Extend {
     if (!canvas) this.frame.set({ right: this.model.image_size });
   }
 
+  /** Go on as a picture was drawn: a canvas of its size, or what was added on each side. */
+  reuse(values, { origin: { size, margins } }) {
+    if (size) {
+      this.take(null);
+      const edge = this.model.image_size;
+      this.frame.set({ left: 0, top: 0, right: size[0] - edge, bottom: size[1] - edge });
+    } else if (this.frame.margins)
+      this.frame.set(Object.fromEntries(SIDES.map((side, number) => [side, margins[number]])));
+    this.form.set(values);
+  }
+
   adopt(canvas) {
     this.past.push({ picture: this.picture, margins: { ...this.frame.margins } });
     this.open(canvas);

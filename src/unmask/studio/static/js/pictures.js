@@ -98,7 +98,10 @@ export function sources(view, model, take) {
       const canvas = await picture;
       if (number === asked) take(canvas);
     });
-  const receive = (file) => bring(openFile(file, model));
+  const receive = (file) => {
+    bring(openFile(file, model));
+    view.dispatchEvent(new CustomEvent("opened", { detail: file }));
+  };
   draw.addEventListener("click", async () => {
     draw.disabled = true;
     await bring(sample());

@@ -2,26 +2,49 @@
 
 import { attempt, button, copy, dialogHead, el, notice, select, show } from "./dom.js";
 import { GONE, fetchPicture, save } from "./pictures.js";
-import { showRecipe } from "./recipe.js";
 
 const dialog = select("#viewer");
 
-/** Show picture `number` of a finished job. `places[name](canvas)` takes it elsewhere, `reuse(settings)` to the form. */
-export function view(job, number, { places, reuse }) {
-  const { pictures, settings } = job;
-  const many = pictures.length > 1;
+/**
+ * Show the item `number` of several, each an { address, seed, number, title }. `places[name](canvas)` takes a picture
+ * elsewhere. `actions` are what else can be done: words(item), symbol, act(item, dialog), and if it `closes` the view.
+ */
+export function view(items, number, { places, actions }) {
+  const many = items.length > 1;
+  const now = () => items[number];
   const picture = el("img", {
     onload: () =>
       picture.parentElement.style.setProperty("--ratio", picture.naturalWidth / picture.naturalHeight),
     onerror: () => notice(GONE),
   });
   const head = dialogHead(dialog, "Picture", "viewer-title");
+  const hint = el("p", { className: "hint" });
+  const more = actions.map(({ words, symbol, act, closes, off }) => {
+    const press = button("", {
+      symbol,
+      onclick: () =>
+        attempt(async () => {
+          if (closes) dialog.close();
+          await act(now(), dialog);
+          turn(0);
+        }),
+    });
+    press.settle = () => {
+      press.lastChild.textContent = words(now());
+      press.disabled = off?.(now()) ?? false;
+    };
+    press.append(document.createTextNode(""));
+    return press;
+  });
   // Everything else stays in its place, and the focus with it.
   const turn = (by) => {
-    number = (number + by + pictures.length) % pictures.length;
-    picture.src = pictures[number];
-    picture.alt = `Picture ${number + 1} of ${pictures.length}, seed ${settings.seed}`;
-    if (many) select("h2", head).textContent = `Picture ${number + 1} of ${pictures.length}`;
+    number = (number + by + items.length) % items.length;
+    const { address, seed, title } = now();
+    if (picture.getAttribute("src") !== address) picture.src = address;
+    picture.alt = `Picture ${number + 1} of ${items.length}, seed ${seed}`;
+    hint.textContent = title ?? "";
+    if (many) select("h2", head).textContent = `Picture ${number + 1} of ${items.length}`;
+    for (const press of more) press.settle();
   };
   const turner = (words, symbol, by) =>
     many && button(words, { kind: "quiet round turn", symbol, bare: true, onclick: () => turn(by) });
@@ -35,29 +58,19 @@ export function view(job, number, { places, reuse }) {
       symbol: name,
       onclick: () =>
         attempt(async () => {
-          const canvas = await fetchPicture(pictures[number]);
+          const canvas = await fetchPicture(now().address);
           dialog.close();
           places[name](canvas);
         }),
     }),
   );
-  const actions = el(
-    "div",
-    { className: "actions" },
+  const own = [
     button("Save", {
       symbol: "save",
-      onclick: () => attempt(() => save(pictures[number], `unmask-${settings.seed}-${number}.png`)),
+      onclick: () => attempt(() => save(now().address, `unmask-${now().seed}-${now().number}.png`)),
     }),
-    button("Copy seed", { symbol: "copy", onclick: (event) => copy(String(settings.seed), "Seed", event) }),
-    button("Reuse settings", {
-      symbol: "reuse",
-      onclick: () => {
-        dialog.close();
-        reuse(settings);
-      },
-    }),
-    button("As code", { symbol: "code", onclick: () => showRecipe(job.recipe) }),
-  );
+    button("Copy seed", { symbol: "copy", onclick: (event) => copy(String(now().seed), "Seed", event) }),
+  ];
   dialog.onkeydown = ({ key }) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[key];
     if (by && many) turn(by);
@@ -66,6 +79,13 @@ export function view(job, number, { places, reuse }) {
   show(
     dialog,
     head,
-    el("div", { className: "body" }, frame, el("div", { className: "actions" }, elsewhere), actions),
+    el(
+      "div",
+      { className: "body" },
+      frame,
+      hint,
+      el("div", { className: "actions" }, elsewhere),
+      el("div", { className: "actions" }, own, more),
+    ),
   );
 }

@@ -1,0 +1,66 @@
+// How a picture was drawn: what its file says goes back to the form that it came from.
+
+import { look } from "./api.js";
+import { attempt, notice } from "./dom.js";
+import { fetchPicture } from "./pictures.js";
+
+const VIEWS = { sample: "create", canvas: "extend", extend: "extend", inpaint: "edit", vary: "edit" };
+
+const inBase64 = (file) =>
+  new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result.split(",")[1] ?? "");
+    reader.onerror = () => reject(new Error(`${file.name} cannot be read.`));
+    reader.readAsDataURL(file);
+  });
+
+/** What a file says of its picture; null if it says nothing. */
+const originOf = async (file) => (await look(await inBase64(file))).origin;
+
+/** Fill in the form of the view that a picture came from; `picture` is its address, for edits to go on with. */
+export async function restore(origin, views, model, picture) {
+  const { settings, seed, number, prompt, negative } = origin;
+  const view = views[VIEWS[origin.task]];
+  if (!view) throw new Error("This model cannot draw in the way that this picture was drawn.");
+  location.hash = `/${VIEWS[origin.task]}`;
+  const values = { settings: "recommended", ...settings, seed, prompt, negative, first: number };
+  const count = origin.task === "sample" ? 1 : Math.max(number + 1, 1);
+  const canvas = VIEWS[origin.task] === "edit" && picture ? await fetchPicture(picture) : null;
+  view.reuse({ ...values, count, ...(origin.seam !== null && { seam: origin.seam }) }, { origin, canvas });
+  notice(
+    origin.fingerprint === model.fingerprint
+      ? "The settings are as they were for this picture."
+      : `This picture was drawn by another model, ${origin.model || "without a name"}: here its settings give another picture.`,
+  );
+}
+
+/** Have pictures that are dropped or pasted where none is edited restore what they were drawn by. */
+export function listenForOrigins(places, views, model) {
+  const receive = (file) =>
+    attempt(async () => {
+      const said = await originOf(file);
+      if (!said)
+        throw new Error("This file does not say how its picture was drawn. To change it, drop it on Edit.");
+      await restore(said, views, model, URL.createObjectURL(file));
+    });
+  for (const place of places) {
+    place.addEventListener("dragover", (event) => event.preventDefault());
+    place.addEventListener("drop", (event) => {
+      event.preventDefault();
+      if (event.dataTransfer.files.length) receive(event.dataTransfer.files[0]);
+    });
+    document.addEventListener("paste", (event) => {
+      if (!place.hidden && event.clipboardData.files.length) receive(event.clipboardData.files[0]);
+    });
+  }
+}
+
+/** Where a picture is opened to be worked on, offer its settings. */
+export function offerOrigins(view, views, model) {
+  view.addEventListener("opened", async ({ detail: file }) => {
+    const said = await originOf(file).catch(() => null); // it was opened all the same
+    if (!said) return;
+    const use = () => attempt(() => restore(said, views, model, URL.createObjectURL(file)));
+    notice("This picture says how it was drawn.", { lasting: true, action: ["Use its settings", use] });
+  });
+}
