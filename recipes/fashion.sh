@@ -4,7 +4,8 @@
 #   apt-get install dataset-fashion-mnist
 #   recipes/fashion.sh [OUT [DATA]]          OUT is runs/fashion unless named, DATA where Debian puts the set
 #
-# Some 5 minutes of one core for each training, and as long for each comparison. After a stop, run it again to continue.
+# Some 4 minutes of one core for each training; the comparisons were not timed. After a stop, run it again to
+# continue. What came of it: docs/results.md.
 source "$(dirname "$0")/common.sh"
 out=${1:-runs/fashion}
 data=${2:-/usr/share/datasets/fashion-mnist}
