@@ -16,6 +16,7 @@ from PIL.PngImagePlugin import PngInfo
 from unmask.config import merge, to_json
 from unmask.diffusion.settings import Settings
 from unmask.errors import ConfigError
+from unmask.reading import DamagedError, parse_json, parsing
 
 KEY = "unmask"  # of the chunk, and in Pillow's ``info``
 MAX_BYTES, MAX_CHUNKS = 2**16, 64  # of the text; that are looked at
@@ -92,6 +93,7 @@ def read(data: bytes) -> Provenance | None:
 def parse(text: bytes) -> Provenance | None:
     """What was written by ``str``; None of anything else."""
     try:
-        return merge(Provenance(), dict(json.loads(text)))
-    except (ValueError, TypeError, RecursionError, ConfigError):
+        with parsing():
+            return merge(Provenance(), dict(parse_json(text)))
+    except (DamagedError, ConfigError):
         return None

@@ -1,6 +1,5 @@
 """Both stages as one training: a plan, the codec, its codes, the prior. The same again goes on with it."""
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from unmask.errors import RunError
 from unmask.models import codec_from, open_model
 from unmask.presets import codec_preset, prior_preset
 from unmask.progress import in_words, say
+from unmask.reading import DamagedError, parsing, read_json, reason
 from unmask.rng import generator
 from unmask.storage.bundles import Part
 from unmask.storage.files import write_json
@@ -100,15 +100,16 @@ def _settled(out: Path, asked: Plan) -> Plan:
         init=asked.init and lasting(asked.init),
     )
     try:
-        there = Plan(**json.loads((out / PLAN).read_bytes()))
+        with parsing():
+            there = Plan(**read_json(out / PLAN))
     except FileNotFoundError:
         Run.check_free(out)
         plan = _measured(asked)
         out.mkdir(parents=True, exist_ok=True)
         write_json(out / PLAN, asdict(plan))
         return plan
-    except (OSError, ValueError, TypeError) as error:
-        raise RunError(f"{out / PLAN} is damaged: {error}", hint=ANOTHER) from None
+    except (OSError, DamagedError) as error:
+        raise RunError(f"{out / PLAN} is damaged: {reason(error)}", hint=ANOTHER) from None
     if there != asked:
         names = [one.name for one in fields(Plan) if one.compare]
         other = ", ".join(name for name in names if getattr(asked, name) != getattr(there, name))

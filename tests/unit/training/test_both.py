@@ -62,3 +62,10 @@ def test_hours_are_shared_by_the_stages_that_are_trained(asked, monkeypatch):
     assert times["prior"] / times["codec"] == pytest.approx(1.5, rel=1e-3)
     monkeypatch.setattr(both, "_first_steps", lambda asked: ({"prior": 9}, {"prior": 0.25}))
     assert both._measured(Plan(data="", hours=1, codec="emoji")).steps == {"prior": int(14400 * both.USABLE)}
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "[]", '{"data": "emoji", "colour": 5}', "\0"])
+def test_a_damaged_plan_is_one_sentence(asked, tmp_path, text):
+    (tmp_path / both.PLAN).write_text(text)
+    with pytest.raises(RunError, match="is damaged"):
+        train_both(tmp_path, asked)
