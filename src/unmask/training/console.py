@@ -21,7 +21,7 @@ class Progress:
         self._text, self._next_line = "", monotonic() + FIRST_LINE
         self._bar = Bar(
             TextColumn("[bold]training[/]"),
-            BarColumn(bar_width=None, table_column=Column(min_width=8, max_width=24)),
+            BarColumn(bar_width=12),
             MofNCompleteColumn(),
             TextColumn("{task.fields[speed]}"),
             TimeRemainingColumn(elapsed_when_finished=True),
