@@ -55,7 +55,7 @@ def test_graphs_take_pictures_to_codes_and_back_and_fill_codes_in(shell, model, 
 
 def test_an_onnx_back_end_draws_the_same_pictures(shell, model, tmp_path):
     shell("sample", model, "--count", "4", "--steps", "4", "--backend", "onnx")
-    for number, picture in enumerate(unmask.load(model, "cpu").sample(4, steps=4)):
+    for number, picture in enumerate(unmask.load(model, "cpu", precision="32").sample(4, steps=4)):
         with Image.open(tmp_path / f"samples/00000{number}.png") as drawn:
             assert np.array_equal(np.asarray(drawn), np.asarray(picture))
 
