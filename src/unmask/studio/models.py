@@ -51,10 +51,10 @@ class Models:
         """The model of a name, without one the first, and its name."""
         name = name or self.first
         with self._lock:
+            if name not in self._open and name not in self.names():  # before any file is looked for
+                raise ConfigError("there is no model of that name here", hint="/api/v1/models lists them")
             stamp = _stamp(name)
             if name not in self._open or self._open[name][0] != stamp:
-                if name not in self.names():
-                    raise ConfigError("there is no model of that name here", hint="/api/v1/models lists them")
                 model = load(name, self._others.device)
                 warm_up(model)
                 self._open[name] = stamp, model

@@ -55,7 +55,9 @@ def test_a_model_is_described_and_asked_by_its_name(client):
     assert "model" not in job["settings"]
 
 
-@pytest.mark.parametrize("name", ["runs/young", "mine/../mine", "./mine", "/etc", "runs", "emoji/", ""])
+@pytest.mark.parametrize(
+    "name", ["runs/young", "mine/../mine", "./mine", "/etc", "runs", "emoji/", "a\0b", ""]
+)
 def test_no_request_reaches_beyond_the_list(client, name):
     answer = client.post("/api/v1/sample", json={"model": name})
     assert answer.status_code == (202 if name == "" else 422)
