@@ -18,9 +18,7 @@ from unmask.evaluation.results import Results, in_words
 from unmask.pipeline import Pipeline
 from unmask.samples import SampleFolder
 from unmask.studio import schema
-from unmask.studio.api import Studio
-from unmask.studio.jobs import Jobs
-from unmask.studio.limits import JobLimits
+from unmask.studio.description import describe
 from unmask.studio.recipes import recipe_of
 
 NAMES = [field.name for field in fields(Settings)]
@@ -93,7 +91,7 @@ def test_it_is_in_a_request_to_the_studio_and_in_its_form(name, use, model):
     request = kind.model_validate({**given, name: another(name)})
     assert request.changes == {name: another(name)}
     assert SETTINGS[name].help in str(kind.model_json_schema()["properties"][name])
-    described = Studio(model, "", Jobs(JobLimits())).describe()
+    described = describe(model, "")
     form = {each["name"]: each for each in described.model_dump(mode="json")["settings"]}
     assert form[name]["label"] == SETTINGS[name].label
     assert described.sampling["paper"][use][name] == model.settings(use, "paper").of(use)[name]

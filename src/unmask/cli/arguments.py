@@ -77,6 +77,13 @@ Codec = Annotated[
         help=f"A model with the codec to use: a folder such as runs/codec, {_ELSEWHERE}.",
     ),
 ]
+OptionalCodec = Annotated[
+    str | None,
+    arg(
+        metavar="CODEC",
+        help=f"A model whose codec to use as it is: a folder such as runs/codec, {_ELSEWHERE}.",
+    ),
+]
 Data = Annotated[str, Positional, arg(metavar="DATA", help=f"Pictures: {_SETS}.")]
 OptionalData = Annotated[str | None, Positional, arg(metavar="DATA", help=f"Pictures: {_SETS}.")]
 PicturesOrStatistics = Annotated[

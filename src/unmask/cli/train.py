@@ -5,7 +5,7 @@ from pathlib import Path
 
 import tyro
 
-from unmask.cli.arguments import Data, DeviceOption
+from unmask.cli.arguments import Data, DeviceOption, OptionalCodec
 from unmask.cli.main import run_command
 from unmask.cli.results import tell
 from unmask.cli.settings import exit_as_stopped
@@ -36,8 +36,7 @@ class Arguments:
     """Folder of both runs, codec and prior, and of the page, results/index.html."""
     hours: float | None = None
     """Time for both trainings. None: as many steps as the preset has."""
-    codec: str | None = None
-    """A model whose codec to use as it is."""
+    codec: OptionalCodec = None
     init: str | None = None
     """A model whose codec to start from, instead of random weights."""
     preset: str = "emoji"
