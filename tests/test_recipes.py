@@ -29,6 +29,7 @@ RECIPES = ROOT / "recipes"
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *RECIPES.glob("*.md")]
 WORDS = {
     "emoji.sh": [],
+    "fruit.sh": ["photos"],
     "experiments.sh": ["codec"],
     "fashion.sh": [],
     "results.sh": ["model"],
