@@ -14,8 +14,8 @@ train codec "$out/codec" "$photos" --init emoji --images.crop random --images.sc
     --optim.lr 4e-4 --optim.warmup 30 --optim.cooldown 110 --loop.validate-every 320
 unmask export "$out/codec/best" --to half --out "$out/codec-half"
 train prior "$out/prior" "$out/codec-half" "$photos" --images.crops 3 --images.no-flip \
-    --prior.width 160 --prior.depth 6 --prior.heads 5 --prior.dropout 0 --loop.steps 440 --optim.lr 1.5e-3 \
-    --optim.warmup 40 --optim.cooldown 170 --loop.validate-every 440 --diffusion.validation-draws 16
+    --prior.width 160 --prior.depth 6 --prior.heads 5 --prior.dropout 0 --loop.steps 1020 --optim.lr 1.5e-3 \
+    --optim.warmup 40 --optim.cooldown 400 --loop.validate-every 1020
 unmask export "$out/prior/best" --to half --out "$out/model"
 
 unmask sample "$out/model" --count 16 --steps 24 --schedule cosine --temperature 0.7 --out "$out/samples" \
