@@ -44,7 +44,7 @@ function showModel(model, names) {
     Kind: `${model.kind}, ${(model.parameters / 1e6).toFixed(1)} million parameters`,
     Pictures: `${model.image_size}×${model.image_size} pixels as ${model.grid.join("×")} codes out of ${model.codebook_size}`,
     "Trained on": about.prior_data ?? about.data,
-    "Held-out pictures":
+    "Validation split":
       about.prior_validation?.bits && `${about.prior_validation.bits.toFixed(2)} bits per code`,
     Licence: about.licence,
     Fingerprint: model.fingerprint,
