@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["pyarrow==26.0.1"]
+# dependencies = ["pip", "pyarrow==26.0.1"]
 # ///
 """Make a folder of photographs of fruit, with captions, for the model ``fruit``.
 
