@@ -175,8 +175,11 @@ def _complete(row: Row) -> Row:
 
 
 def _checked(row: Any) -> Row:
-    """A row whose metrics are numbers."""
-    if odd := [name for name, value in row.items() if name not in SETTINGS and not _is_number(value)]:
+    """A row whose metrics are numbers, and whose label is text."""
+    if not isinstance(row.get("label", ""), str):
+        raise DamagedError("label is no text")
+    metrics = row.keys() - SETTINGS.keys() - {"label"}
+    if odd := sorted(name for name in metrics if not _is_number(row[name])):
         raise DamagedError(f"{odd[0]} is no number")
     return dict(row)
 

@@ -46,6 +46,14 @@ def test_what_was_added_is_taken_over(results):
     assert len(again.rows) == 2  # looking adds nothing
 
 
+def test_metrics_of_labels_are_taken_over(results):
+    results.add(sampling(16), {"fid": Estimate(30.5, 0.2)}, label="cats")
+    again = Results(results.folder, "a model", PROTOCOL, OPTIONS)
+    assert again.rows == results.rows
+    assert again.row(sampling(16), "cats")["fid"] == 30.5
+    assert again.row(sampling(16))["fid"] == 20.123
+
+
 def test_a_row_gathers_the_figures_of_its_settings(results):
     results.add(sampling(16), {"precision": Estimate(0.5, 0.1)})
     settings = sampling(16).of("sample")
