@@ -18,6 +18,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from unmask import __version__
+from unmask.diffusion.settings import BUDGETS
 from unmask.errors import BundleError, ConfigError
 from unmask.reading import DamagedError, fit, printable, read_json
 from unmask.storage import files
@@ -27,7 +28,6 @@ FORMAT = 2
 MANIFEST = "unmask.json"
 OURS = (MANIFEST, "codec.safetensors", "prior.safetensors")
 MAX_EDGE_PX = 1 << 14
-SAMPLING = dict[str, dict[str, dict[str, Any] | list[dict[str, Any]]]]  # by name, then by use or as a list
 AGAIN = "copy the model again from where it came"
 
 Manifest = dict[str, Any]
@@ -206,9 +206,19 @@ def _check_about(path: Path, about: dict[str, Any], sampling: dict[str, Any]) ->
     try:
         for name in about.keys() & hints:
             fit(about[name], hints[name], f"about.{name}")
-        fit(sampling, SAMPLING, "sampling")
+        for uses in fit(sampling, dict[str, dict[str, Any]], "sampling").values():
+            _check_settings(uses)
     except ConfigError as error:
         raise BundleError(f"{path}: {error}", hint=AGAIN) from None
+
+
+def _check_settings(uses: dict[str, Any]) -> None:
+    """Refuse what are no settings by use, and no list of settings for numbers of steps."""
+    for use, settings in uses.items():
+        fit(settings, list[dict[str, Any]] if use == BUDGETS else dict[str, Any], "sampling")
+    for settings in uses.get(BUDGETS, []):
+        if fit(settings.get("steps"), int, "sampling") < 1:
+            raise ConfigError(f"sampling is for {settings['steps']} steps, but should be for 1 or more")
 
 
 def _shown(value: Any) -> Any:

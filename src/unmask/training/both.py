@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from unmask.config import CodecTraining, PriorTraining
+from unmask.config import CodecTraining, PriorTraining, merge
 from unmask.data.codes import Codes, Stamp
 from unmask.data.pixels import PixelSet
-from unmask.errors import RunError
+from unmask.errors import ConfigError, RunError
 from unmask.models import codec_from, open_model
 from unmask.presets import codec_preset, prior_preset
 from unmask.progress import in_words, say
@@ -101,14 +101,16 @@ def _settled(out: Path, asked: Plan) -> Plan:
     )
     try:
         with parsing():
-            there = Plan(**read_json(out / PLAN))
+            there = merge(Plan(data=""), read_json(out / PLAN))
+            if not there.steps.keys() == there.paces.keys() == SHARES.keys() - {there.codec and "codec"}:
+                raise DamagedError("it has not the steps and the pace of each stage")
     except FileNotFoundError:
         Run.check_free(out)
         plan = _measured(asked)
         out.mkdir(parents=True, exist_ok=True)
         write_json(out / PLAN, asdict(plan))
         return plan
-    except (OSError, DamagedError) as error:
+    except (OSError, DamagedError, ConfigError) as error:
         raise RunError(f"{out / PLAN} is damaged: {reason(error)}", hint=ANOTHER) from None
     if there != asked:
         names = [one.name for one in fields(Plan) if one.compare]

@@ -189,9 +189,21 @@ class TestADamagedBundle:
         edit(folder, lambda manifest: manifest["about"].update(about))
         assert f"about.{next(iter(about))} is" in refusal(folder)
 
-    @pytest.mark.parametrize("sampling", [{"a": 5}, {"a": {"sample": 5}}, {"a": {"b": [5]}}])
-    def test_that_recommends_things_of_another_kind_is_refused(self, folder, sampling):
-        edit(folder, lambda manifest: manifest.update(sampling=sampling))
+    @pytest.mark.parametrize(
+        "uses",
+        [
+            5,
+            {"sample": 5},
+            {"sample": [{"steps": 8}]},
+            {"budgets": [5]},
+            {"budgets": {"steps": 8}},
+            {"budgets": [{"temperature": 0.7}]},
+            {"budgets": [{"steps": 8.5}]},
+            {"budgets": [{"steps": 8}, {"steps": 0}]},
+        ],
+    )
+    def test_that_recommends_things_of_another_kind_is_refused(self, folder, uses):
+        edit(folder, lambda manifest: manifest.update(sampling={"recommended": uses}))
         assert "sampling is" in refusal(folder)
 
     def test_with_settings_by_use_and_as_a_list_is_taken(self, folder):

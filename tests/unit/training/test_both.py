@@ -64,7 +64,18 @@ def test_hours_are_shared_by_the_stages_that_are_trained(asked, monkeypatch):
     assert both._measured(Plan(data="", hours=1, codec="emoji")).steps == {"prior": int(14400 * both.USABLE)}
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, "[]", '{"data": "emoji", "colour": 5}', "\0"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        "[]",
+        '{"data": "emoji", "colour": 5}',
+        '{"data": "emoji", "hours": [2]}',
+        '{"data": "emoji", "steps": {"codec": "all"}}',
+        '{"data": "emoji", "steps": {"codec": 3}, "paces": {"codec": 1}}',
+        "\0",
+    ],
+)
 def test_a_damaged_plan_is_one_sentence(asked, tmp_path, text):
     (tmp_path / both.PLAN).write_text(text)
     with pytest.raises(RunError, match="is damaged"):
