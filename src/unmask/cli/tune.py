@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tyro
 
@@ -17,9 +18,13 @@ from unmask.cli.arguments import (
 )
 from unmask.cli.evaluate import show_plot, show_table
 from unmask.cli.loading import load_model
-from unmask.errors import ConfigError
+from unmask.cli.results import tell
+from unmask.errors import BundleError, ConfigError
 from unmask.evaluation.config import Side
 from unmask.evaluation.results import table_of
+
+if TYPE_CHECKING:
+    from unmask.storage.bundles import Bundle
 
 HELP = """Find the best settings for 8, 16, 32, 64 and 256 steps, and write them into the model.
 
@@ -74,6 +79,7 @@ def main(argv: list[str]) -> None:
             hint=f"keep them in a copy:  unmask tune {arguments.model} {arguments.data} --save FOLDER",
         )
     folder = arguments.save or locate(arguments.model)
+    bundle = open_model(arguments.model)
     tuning = tune(
         load_model(arguments.model, arguments.device, arguments.backend, arguments.precision),
         arguments.data,
@@ -86,9 +92,21 @@ def main(argv: list[str]) -> None:
         bar=bar,
         **arguments.sampling.changes,
     )
-    bundle = open_model(arguments.model)
+    if arguments.save is None:
+        _check_same(bundle, open_model(arguments.model), folder)
     bundles.save(replace(bundle, sampling=tuning.sampling(bundle.sampling)), folder)
     show_table(table_of([*tuning.rows, tuning.paper], COLUMNS))
-    print(f"\nthe last row is the paper's chain; the others are in {folder} now:  unmask sample {folder}")
-    print(f"every measurement is in {arguments.out}: results.csv, results.json")
+    told = f"\nthe last row is the paper's chain; the others are in {folder} now:  unmask sample {folder}"
+    tell(told, settings=tuning.rows, paper=tuning.paper, model=folder)
+    tell(f"every measurement is in {arguments.out}: results.csv, results.json", folder=arguments.out)
     show_plot(lambda: plot(tuning, arguments.out))
+
+
+def _check_same(tuned: "Bundle", now: "Bundle", folder: Path) -> None:
+    """Refuse to write settings into a model that a training has replaced since."""
+    before, after = ([part.fingerprint for part in one.parts.values()] for one in (tuned, now))
+    if before != after:
+        raise BundleError(
+            f"{folder} has other weights than when the search began, so the settings were not kept",
+            hint="when its training is over, tune it again:  --out another",
+        )
