@@ -68,10 +68,12 @@ def main(argv: list[str]) -> None:
     pixels = open_images(model, arguments.data, arguments.split, captions="auto")
     labels = _labels(model.open(arguments.data, captions="auto"), arguments.data)
     labelled = [number for number, caption in enumerate(pixels.captions) if caption]
+    if not labelled:
+        raise DataError(f"no picture of that split of {arguments.data} has a caption", hint="--split all")
     chosen = [labelled[place] for place in spread(arguments.count or len(labelled), len(labelled))]
     with bar("classifying") as report:
         found = model.classify(
-            [Image.fromarray(picture) for picture in pixels.read(chosen)],
+            (Image.fromarray(pixels.read([number])[0]) for number in chosen),
             labels,
             by=arguments.by,
             draws=arguments.draws,
@@ -116,5 +118,5 @@ def _print(wanted: Sequence[str], found: Sequence[str], num_labels: int, by: Evi
     table.add_row("all", str(len(right)), f"{share.value:.1%} ± {share.standard_error:.1%}")
     Console(highlight=False, markup=False).print(table)
     law = "p(label | picture)" if by == "label" else "p(picture | label)"
-    figures = {"accuracy": share.value, "standard_error": share.standard_error, "pictures": len(right)}
-    tell(f"by {law} of {num_labels} labels; by chance {1 / num_labels:.1%}", labels=num_labels, **figures)
+    metrics = {"accuracy": share.value, "standard_error": share.standard_error, "pictures": len(right)}
+    tell(f"by {law} of {num_labels} labels; by chance {1 / num_labels:.1%}", labels=num_labels, **metrics)
