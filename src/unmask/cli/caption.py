@@ -39,7 +39,8 @@ def main(argv: list[str]) -> None:
     arguments = tyro.cli(Arguments, args=argv, prog="unmask caption", description=HELP)
     model = load_model(arguments.model, arguments.device)
     captions = model.caption(arguments.pictures, draws=arguments.draws, seed=arguments.seed)
+    told = {}
     for path, found in zip(arguments.pictures, captions, strict=True):
-        shown = dict(islice(found.items(), arguments.shown))
+        told[str(path)] = shown = dict(islice(found.items(), arguments.shown))
         words = [f"  {share:4.0%}  {text}" for text, share in shown.items()]
-        tell("\n".join([str(path), *words]), **{str(path): shown})
+        tell("\n".join([str(path), *words]), captions=told)

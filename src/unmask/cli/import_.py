@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 from rich.status import Status
 
+from unmask.cli.results import tell
+from unmask.progress import stderr
+
 if TYPE_CHECKING:
-    from unmask.progress import stderr
-from unmask.storage.bundles import Bundle, Part
+    from unmask.storage.bundles import Bundle, Part
 
 HELP = """Make a model of other people's files, for every command that takes a MODEL.
 
@@ -68,9 +70,10 @@ def _keep(model: "Bundle", out: Path) -> None:
 
     bundle.save(model, out)
     for name, part in model.parts.items():
-        print(f"{name}: {_count(part):,} parameters, fingerprint {part.fingerprint}")
+        sentence = f"{name}: {_count(part):,} parameters, fingerprint {part.fingerprint}"
+        tell(sentence, **{name: {"parameters": _count(part), "fingerprint": part.fingerprint}})
     size = model.image_size
-    print(f"for pictures of {size}×{size} pixels, in {out}")
+    tell(f"for pictures of {size}×{size} pixels, in {out}", image_size=size, folder=out)
 
 
 def _count(part: "Part") -> int:

@@ -10,7 +10,6 @@ from PIL import Image, ImageDraw
 
 from unmask.data.folders import numbered
 from unmask.data.pictures import encoded
-from unmask.data.provenance import read
 from unmask.errors import ConfigError, DataError
 from unmask.storage.files import write_bytes
 
@@ -57,19 +56,10 @@ def write_rows(path: Path, rows: Iterable[Sequence[object]]) -> None:
 
 
 def write_pictures(pictures: Sequence[Image.Image], out: Path) -> list[Path]:
-    """Write one picture to ``out``, several to files numbered after it, in place of those of the last time.
-
-    Of several, files that go on with their numbers are removed if they were drawn too: they are of an
-    earlier call for more.
-    """
+    """Write one picture to ``out``, several to files numbered after it, in place of what has those names."""
     paths = numbered(out, len(pictures))
     for picture, path in zip(pictures, paths, strict=True):
         write_file(path, encoded(picture))
-    number = len(paths)
-    while number > 1 and (later := out.with_stem(f"{out.stem}-{(number := number + 1)}")).is_file():
-        if read(later.read_bytes()) is None:
-            break
-        later.unlink()
     return paths
 
 

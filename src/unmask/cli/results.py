@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ OPTIONS = {
 _FOUND: ContextVar[dict[str, Any]] = ContextVar("FOUND")
 
 
-def tell(text: RenderableType | None = None, **values: Any) -> None:
+def tell(text: RenderableType | None = None, /, **values: Any) -> None:
     """Print a sentence or a table, and keep the values for ``--json``."""
     _FOUND.get({}).update(values)
     if isinstance(text, str):
@@ -42,12 +43,20 @@ def results(options: list[str]) -> Iterator[None]:
         with redirect_stdout(aside if as_json else sys.stdout):
             yield
         if as_json and int(os.environ.get("RANK", 0)) == 0:
-            print(json.dumps(found, default=_plain, ensure_ascii=False))
+            print(json.dumps(_plain(found), ensure_ascii=False, allow_nan=False))
     finally:
         QUIET.reset(tokens[0])
         _FOUND.reset(tokens[1])
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON has no word for: settings as a dictionary, paths and others by their names."""
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
+    """A value as JSON has it: settings as a dictionary, NaN and infinity as null, paths by their names."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int) else str(value)

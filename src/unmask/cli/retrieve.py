@@ -11,8 +11,10 @@ from PIL import Image
 from unmask.cli.arguments import Amount, Data, DeviceOption, Model, SettingsOption, settings_flags
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import sheet_with_text, write_pictures, writing
+from unmask.cli.results import tell
 from unmask.data.splits import Part
 from unmask.errors import ConfigError, DataError
+from unmask.evaluation.results import plain
 
 if TYPE_CHECKING:
     from unmask.data.pixels import PixelSet
@@ -87,11 +89,11 @@ def main(argv: list[str]) -> None:
     with bar("sampling") as report:
         folder.fill(len(captions) * arguments.samples, batch=arguments.batch, report=report)
     _write_sheet(folder, pixels, chosen, arguments)
-    found = _measure(model, folder, pixels, chosen, arguments)
+    found, chance = _measure(model, folder, pixels, chosen, arguments), 1 / arguments.candidates
     for by, share in found.items():
-        print(f"{by:<10} {share.value:6.1%} ± {share.standard_error:.1%}")
-    print(f"{'chance':<10} {1 / arguments.candidates:6.1%}")
-    print(f"also in {arguments.out}: sheet.png, results.json, samples/")
+        tell(f"{by:<10} {share.value:6.1%} ± {share.standard_error:.1%}", **plain({by: share}))
+    tell(f"{'chance':<10} {chance:6.1%}", chance=chance)
+    tell(f"also in {arguments.out}: sheet.png, results.json, samples/", folder=arguments.out)
 
 
 def choose(model: "Pipeline", pixels: "PixelSet", arguments: Arguments) -> list[int]:
@@ -108,9 +110,12 @@ def choose(model: "Pipeline", pixels: "PixelSet", arguments: Arguments) -> list[
             hint=f"--candidates {len(known)}, or another --split" if len(known) > 1 else "another --split",
         )
     chosen = [known[place] for place in spread(arguments.count, len(known))]
-    print(
+    tell(
         f"{len(chosen)} captions ({len(first)} in the {arguments.split} split, {len(known)} of known words), "
-        f"{arguments.samples} samples each, {arguments.candidates} candidates"
+        f"{arguments.samples} samples each, {arguments.candidates} candidates",
+        captions=len(chosen),
+        samples=arguments.samples,
+        candidates=arguments.candidates,
     )
     return chosen
 
@@ -119,7 +124,6 @@ def _measure(
     model: "Pipeline", folder: "SampleFolder", pixels: "PixelSet", chosen: Sequence[int], arguments: Arguments
 ) -> "dict[str, Estimate]":
     from unmask.evaluation.features import features_of, inception_features, lpips_features
-    from unmask.evaluation.results import plain
     from unmask.evaluation.retrieval import retrieval
     from unmask.progress import bar
     from unmask.storage.files import write_json

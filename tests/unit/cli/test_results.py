@@ -1,6 +1,7 @@
 """What a command found: sentences, or one object of JSON."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ def finding(monkeypatch):
         table.add_row("a table")
         tell(table, mean=1.5)
         tell("a sentence", path=Path("here.png"), settings=Settings(steps=3))
+        tell(text="no sentence", rows=[{"fid": math.nan, "kid": -math.inf, "count": 2, "best": True}])
 
     module = type("Module", (), {"main": staticmethod(command)})
     monkeypatch.setattr(main, "import_module", lambda name: module)
@@ -42,7 +44,9 @@ def test_sentences_go_to_standard_output_and_progress_to_the_other(finding, caps
 def test_json_is_all_that_is_on_standard_output(finding, capsys):
     run_command(["sample", "--json"])
     said = capsys.readouterr()
-    found = json.loads(said.out)
+    found = json.loads(said.out, parse_constant=pytest.fail)
+    assert found.pop("text") == "no sentence"
+    assert found.pop("rows") == [{"fid": None, "kid": None, "count": 2, "best": True}]
     assert found["settings"].pop("steps") == 3
     assert found == {"mean": 1.5, "path": "here.png", "settings": found["settings"]}
     assert {"an aside", "a sentence", "progress"} <= set(said.err.splitlines())
