@@ -120,13 +120,14 @@ class Pipeline:
         self.image_size = model.image_size
         """Edge in pixels of the pictures that the model was trained on."""
         names = [part.fingerprint for part in model.parts.values()]
-        self._bfloat16 = backend == "torch" and wants_bfloat16(precision, device.type)
+        self._prior = prior_from(model.prior).to(device) if model.prior else None
+        denoises = self._prior is not None and not self._prior.causal
+        self._bfloat16 = denoises and backend == "torch" and wants_bfloat16(precision, device.type)
         how = "bf16" if self._bfloat16 else backend
         self.fingerprint = "-".join(names if how == "torch" else [*names, how])
         self.origin = Provenance(model=name, fingerprint=self.fingerprint)
         self.codec_fingerprint = model.codec.fingerprint
         self.codec = codec_from(model.codec).to(device)
-        self._prior = prior_from(model.prior).to(device) if model.prior else None
         self._vocabulary = vocabulary_from(model.prior) if model.prior else None
         self._graph = None if backend == "torch" else make_denoiser(self.prior, names[-1], backend)
 
@@ -394,7 +395,7 @@ class Pipeline:
         found: list[dict[str, float]] = []
         for codes in self._codes(pictures):
             if by == "label":
-                nats = label_nats(self.denoiser, codes, ids)
+                nats = label_nats(self.prior, codes, ids)
             else:
                 nats = image_nats(self.prior, codes, ids, len(found), num_draws=draws, seed=seed)
             for p in (-nats).softmax(1):

@@ -1,5 +1,7 @@
 """Drawing and encoding in bfloat16, and what stays float32."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,7 @@ from PIL import Image
 from tests.untrained import untrained
 from unmask.data.config import ImagesConfig
 from unmask.distributed import Processes
+from unmask.errors import DataError
 from unmask.pipeline import Pipeline
 from unmask.training.inputs import encode_data
 
@@ -47,22 +50,35 @@ def test_a_picture_of_bfloat16_does_not_depend_on_its_batch(models):
     assert all(one == other for one, other in zip(whole, parts, strict=True))
 
 
-def test_codes_of_bfloat16_are_nearly_those_of_float32_which_serve_both(tmp_path, monkeypatch):
+def test_classifying_by_label_is_of_float32():
+    words = untrained(words=("dark", "red"))
+    one, other = (
+        Pipeline(words, torch.device("cpu"), "torch", how).classify([PICTURE], ["red", "dark"])
+        for how in ("32", "bf16")
+    )
+    assert one == other
+
+
+def test_what_never_computes_in_bfloat16_has_the_same_name_in_any_precision():
+    for model in (untrained("autoregressive"), replace(untrained(), prior=None)):
+        one, other = (Pipeline(model, torch.device("cpu"), "torch", how) for how in ("32", "bf16"))
+        assert one.fingerprint == other.fingerprint
+
+
+def test_codes_of_bfloat16_are_nearly_those_of_float32_and_kept_apart(tmp_path, monkeypatch):
     monkeypatch.setenv("UNMASK_CACHE", str(tmp_path / "cache"))
     smooth = np.linspace(0, 255, 40 * 16 * 16 * 3).reshape(40, 16, 16, 3).astype(np.uint8)
     np.save(tmp_path / "pictures.npy", smooth)
 
-    def encoded(precision):
+    def encoded(precision, out=None):
         data, processes = str(tmp_path / "pictures.npy"), Processes("cpu")
-        codes = encode_data(untrained(), data, ImagesConfig(size=16), processes, precision=precision)
+        codes = encode_data(untrained(), data, ImagesConfig(size=16), processes, out, precision)
         return codes.split("train").read(range(20))
 
-    def stores():
-        return sorted(path.stem[-5:] for path in (tmp_path / "cache").glob("*.codes"))
-
-    rounded = encoded("bf16")
-    assert stores() == ["-bf16"]
-    exact = encoded("32")
-    assert len(stores()) == 2
+    exact, rounded = encoded("32"), encoded("bf16")
     assert 0.8 < (rounded == exact).float().mean() < 1
-    assert torch.equal(encoded("bf16"), exact)
+    assert torch.equal(encoded("32"), exact)
+    assert torch.equal(encoded("bf16"), rounded)
+    assert torch.equal(encoded("bf16", tmp_path / "named.codes"), rounded)
+    with pytest.raises(DataError, match="holds codes of other pictures or settings"):
+        encoded("32", tmp_path / "named.codes")

@@ -56,6 +56,8 @@ class Stamp:
     num_validation: int
     shift: int = 0
     crops: int = 1
+    precision: str = "float32"
+    """In which the codec computed."""
     captions: str = field(default="", compare=False)
     """Hash of all captions, which may change while the codes stay; empty where there are none."""
     images: dict[str, Any] = field(default_factory=dict, compare=False)
@@ -76,8 +78,9 @@ class Stamp:
     @property
     def layout(self) -> Layout:
         """Of the folder; rows are known to be of this stamp by their hashes."""
-        values = [getattr(self, one.name) for one in fields(self) if one.compare and one.name != "crops"]
-        key = combined_hash(values + [self.crops] * (self.crops > 1)).encode()  # without crops as ever
+        later = {"crops": 1, "precision": "float32"}  # by their defaults keys are as they ever were
+        values = {one.name: getattr(self, one.name) for one in fields(self) if one.compare}
+        key = combined_hash(value for name, value in values.items() if value != later.get(name)).encode()
         return Layout(file=CODES, shape=self.shape[1:], dtype=self.dtype, key=key)
 
 
@@ -129,12 +132,13 @@ def encode_pixels(
     codebook_size: int,
     data: str,
     captions: Sequence[Caption] = (),
+    precision: str = "float32",
     batch: int = 32,
 ) -> Codes:
     """Encode both splits of ``pixels`` into ``out``, or take what is there if it is just that.
 
     ``images`` says how ``data`` became these pixels, and in which views they are encoded; ``codec`` is the
-    fingerprint of what encodes. ``captions`` are those of all pictures, training first.
+    fingerprint of what encodes, in ``precision``. ``captions`` are those of all pictures, training first.
     """
     stamp = Stamp(
         codec=codec,
@@ -148,6 +152,7 @@ def encode_pixels(
         num_validation=len(pixels.split("validation")),
         shift=images.shift,
         crops=images.num_crops,
+        precision=precision,
         captions=captions_hash(captions),
         images=asdict(images),
     )

@@ -45,7 +45,7 @@ def encode_data(
 ) -> Codes:
     """Codes of ``data`` by the model's codec, in ``out`` or remembered in the cache folder.
 
-    Codes of float32 that are remembered serve whoever would encode in bfloat16, too.
+    Those of each precision are remembered by themselves: what is there already changes no codes.
     """
     images = replace(images, size=model.image_size)
     pixels = prepare_pixels(open_source(data), data, images, processes)
@@ -54,8 +54,8 @@ def encode_data(
         pictures = "-".join(pixels.fingerprints)
         views = ("-flips" if images.flip else "") + (f"-shift{images.shift}" if images.shift else "")
         views += f"-crops{images.crops}" if images.num_crops > 1 else ""
+        views += "-bfloat16" if bfloat16 else ""
         out = cache_folder() / f"{fingerprint}-{pictures}{views}.codes"
-        out = out.with_stem(f"{out.stem}-bf16") if bfloat16 and not is_store(out) else out
     codec = codec_from(model.codec).to(processes.device)
     edge = codec.config.grid(images.size)
 
@@ -75,6 +75,7 @@ def encode_data(
             codebook_size=codec.codebook_size,
             data=data,
             captions=captions,
+            precision="bfloat16" if bfloat16 else "float32",
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from unmask.codec.perceptual import Perceptual
 from unmask.config import CodecTraining, PriorTraining, to_json
 from unmask.data.sources import open_source
-from unmask.devices import tuned_allocator
+from unmask.devices import Precision, tuned_allocator
 from unmask.errors import BundleError, ConfigError
 from unmask.evaluation.inception import Inception
 from unmask.models import codec_from, open_model
@@ -116,7 +116,8 @@ def train_prior(
         Run.check_free(out)
     model = open_model(codec)
     check_codec(run_config, codec, model.codec.fingerprint)
-    codes, images = find_codes(model, data, settings.images, engine, settings.engine.precision)
+    precision = _codes_precision(run_config) if resume else settings.engine.precision
+    codes, images = find_codes(model, data, settings.images, engine, precision)
     settings = replace(settings, images=images)
     task = PriorTask(
         settings.prior,
@@ -138,6 +139,7 @@ def train_prior(
         "codec_fingerprint": model.codec.fingerprint,
         "data": lasting_data(data),
         "pictures": "-".join(filter(None, [*codes.stamp.pixels, codes.stamp.captions])),
+        "codes_precision": codes.stamp.precision,
     }
     inputs |= {"init": lasting(init)} if init else {}
     with open_run(settings, inputs, out, resume, engine) as run:
@@ -151,6 +153,11 @@ def _given(name: str, value: str | None, run_config: Mapping[str, Any]) -> str:
     if found is None:
         raise ConfigError(f"a new training wants its {name}")
     return str(found)
+
+
+def _codes_precision(run_config: Mapping[str, Any]) -> Precision:
+    """In which the codes of a run were made, and are to its end; older runs do not say that it is float32."""
+    return "bf16" if run_config.get("codes_precision") == "bfloat16" else "32"
 
 
 def perceptual_of(settings: CodecTraining) -> Perceptual | None:

@@ -157,6 +157,16 @@ def test_a_run_says_in_what_precision_it_computes_and_when_that_changes(data, pl
         assert said in capsys.readouterr().err
 
 
+def test_a_prior_goes_on_with_codes_of_the_precision_that_it_began_with(data, place):
+    train_codec(data, out=place / "codec", preset=CODEC)
+    rounded = replace(PRIOR, engine=replace(PRIOR.engine, precision="bf16"))
+    longer = replace(PRIOR, loop=replace(LOOP, steps=3))
+    for preset, name in ((rounded, "bfloat16"), (PRIOR, "float32")):
+        train_prior("codec/best", data, out=place / name, preset=preset)
+        run = train_prior("codec/best", data, out=place / name, preset=longer, resume=True)
+        assert run.config["codes_precision"] == name
+
+
 def test_a_prior_on_stored_codes_knows_what_was_held_out_when_they_were_made(data, place, capsys):
     """Its model opens the data by that split; by another one, held-out pictures would be trained on."""
     train_codec(data, out=place / "codec", preset=CODEC)
