@@ -17,7 +17,9 @@ Prompt = str | Sequence[str] | None
 
 def prompt_of(prompt: Prompt, image: int) -> str | None:
     """What is asked for of one picture, by its number within a request."""
-    return prompt if prompt is None or isinstance(prompt, str) else prompt[image % len(prompt)]
+    if prompt is None or isinstance(prompt, str):
+        return prompt
+    return prompt[image % len(prompt)] if prompt else ""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,10 @@ class Words:
 
     def drawn(self, images: range, seed: int) -> list[str]:
         """Captions of the training, as frequent as there, for pictures of which nothing is asked."""
+        if not self.captions:
+            raise ConfigError(
+                "this model does not say which captions it was trained with", hint="leave out --by-label"
+            )
         return [self.captions[derive(seed, "caption", image) % len(self.captions)] for image in images]
 
     def text(self, ids: Tensor) -> str:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from unmask.prompts import Prompt
 
 STAMP = "samples.json"  # what a folder's pictures are
+NOISE = 2  # how a seed becomes noise; 1 was before it was a hash of its address
 BATCH = 16
 MAX_COUNT = 1_000_000  # of pictures in a folder: names have six digits
 
@@ -129,7 +130,8 @@ class SampleFolder:
         """What a picture depends on, beside its number, as it comes back from JSON."""
         asked = self.asked | {"guide": self.asked["guide"] and self.asked["guide"].fingerprint}
         told = {name: value for name, value in asked.items() if value}
-        return {"model": self.model.fingerprint, "seed": self.seed} | self.settings.of("sample") | told
+        request = {"model": self.model.fingerprint, "noise": NOISE, "seed": self.seed}
+        return request | self.settings.of("sample") | told
 
     def _compare(self, stamp: Path) -> None:
         """Refuse to mix pictures of different requests."""
@@ -139,7 +141,7 @@ class SampleFolder:
                 there = dict(read_json(stamp))
         except DamagedError as error:
             raise DataError(f"{stamp} is damaged: {error}", hint=hint) from None
-        there = Settings().of("sample") | there  # a setting that is not there yet had its default
+        there = Settings().of("sample") | {"noise": 1} | there  # what is not there yet had its default
         wanted = dict.fromkeys(self.asked) | self._request()
         differing = [key for key in wanted if there.get(key) != wanted[key]]
         changed = [f"{key} {there.get(key)}, not {wanted[key]}" for key in differing]

@@ -11,7 +11,7 @@ import torch
 
 from tests.untrained import untrained
 from unmask.diffusion.settings import Settings
-from unmask.errors import DataError
+from unmask.errors import ConfigError, DataError
 from unmask.pipeline import Pipeline, load
 from unmask.samples import SampleFolder
 from unmask.storage import bundles
@@ -94,6 +94,25 @@ def test_another_request_is_refused(folder, change, sentence):
     with pytest.raises(DataError, match=sentence):
         SampleFolder(folder.path, folder.model, **request).fill(9)
     assert times(folder) == before
+
+
+def test_a_folder_that_was_begun_with_other_noise_is_refused(folder):
+    stamp = folder.path / "samples.json"
+    before = json.loads(stamp.read_text())
+    del before["noise"]
+    stamp.write_text(json.dumps(before))
+    with pytest.raises(DataError, match=r"another request: noise 1, not 2\n"):
+        folder.fill(6)
+
+
+def test_an_empty_list_of_prompts_asks_for_nothing(model):
+    assert model.sample(1, [], steps=1) == model.sample(1, "", steps=1)
+
+
+def test_a_model_that_kept_no_captions_draws_none():
+    words = Pipeline(untrained(words=("dark", "red")), torch.device("cpu")).words
+    with pytest.raises(ConfigError, match="which captions it was trained with"):
+        words.drawn(range(2), seed=0)
 
 
 def test_a_folder_of_something_else_is_left_alone(model, tmp_path):
