@@ -23,7 +23,7 @@ class Work:
     settings: Settings
     passes: int
     windows: int
-    """Of a pass."""
+    """Of a pass; random ones are as many where it takes them all to cover what is drawn."""
 
     def __str__(self) -> str:
         windows = f"{self.windows:,} windows" if self.windows > 1 else "one window"
@@ -39,10 +39,8 @@ def plan_work(settings: Settings, masked: Tensor, window: tuple[int, int]) -> Wo
             settings = replace(settings, steps=min(steps, num_codes))
         if settings.stride == 1 and settings.windows is None:
             settings = _spread(settings, windows, masked, window)
-    windows = num_windows(masked, window, settings.stride)
-    return Work(
-        settings, min(settings.steps or num_codes, num_codes), min(settings.windows or windows, windows)
-    )
+    passes = min(settings.steps or num_codes, num_codes)
+    return Work(settings, passes, num_windows(masked, window, settings.stride))
 
 
 def num_windows(masked: Tensor, window: tuple[int, int], stride: int) -> int:

@@ -23,8 +23,8 @@ BUDGETS = "budgets"
 """Beside the uses of a name: settings for new pictures that were tuned for numbers of steps, a list."""
 PAPERS_OWN: dict[Use, dict[str, Any]] = {"sample": {}, "canvas": {"temperature": 0.8}, "edit": {}}
 CARES = {
-    "fast": "at most 16 steps and about 4 windows in each",
-    "balanced": "at most 32 steps and about 14 windows in each",
+    "fast": "at most 16 steps, in each 4 windows or what covers the codes it draws",
+    "balanced": "at most 32 steps, in each 14 windows or what covers the codes it draws",
     "exact": "every window in every step",
 }
 SCHEDULES = {

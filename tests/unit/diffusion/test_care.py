@@ -47,7 +47,8 @@ def test_windows_stand_as_close_as_care_allows(care, grid):
     steps, most = LIMITS[care]
     work = plan_work(Settings(care=care), whole(*grid), WINDOW)
     assert work.passes == steps
-    assert work.windows <= most
+    assert work.windows == num_windows(whole(*grid), WINDOW, work.settings.stride)
+    assert work.settings.windows or work.windows <= most
     closer = num_windows(whole(*grid), WINDOW, max(1, work.settings.stride // 2))
     assert work.settings.stride == 1 or closer > most
     assert (work.settings.windows is None) == (num_windows(whole(*grid), WINDOW, 4) <= most)
@@ -80,3 +81,14 @@ def test_a_pass_over_a_grid_of_known_and_unknown_codes_asks_so_many_windows(stri
     canvas = Canvas(network, WINDOW, (12, 19), Settings(stride=stride))
     canvas(codes.view(1, -1), masked.view(1, -1))
     assert network.windows == num_windows(masked, WINDOW, stride)
+
+
+def test_random_windows_are_no_more_than_is_said(rng):
+    """Each wanted code has one of its own, so that there are more than were asked for."""
+    masked = whole(30, 40)
+    work = plan_work(Settings(care="fast"), masked, WINDOW)
+    network, codes = Counting(), torch.randint(2, masked.shape, generator=rng)
+    codes[::2] = Counting.mask_id  # no two windows are equal
+    canvas = Canvas(network, WINDOW, masked.shape, work.settings)
+    canvas(codes.view(1, -1), (codes == Counting.mask_id).view(1, -1))
+    assert work.settings.windows < network.windows <= work.windows
