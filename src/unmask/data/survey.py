@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from unmask.data.base import Source
+from unmask.data.base import Source, content_hash
 from unmask.data.config import ImagesConfig
 from unmask.data.crops import Crop
 from unmask.data.prepare import Prepared, Unusable, prepare_all
@@ -67,7 +67,8 @@ def survey(source: Source, config: ImagesConfig, report: Report) -> Survey:
     result, crop = Survey(), Crop.of(config)
     for number, item in enumerate(prepare_all(source, config)):
         if crop and isinstance(item, Prepared):
-            item = replace(item, pixels=crop(item.pixels, item.content))
+            address = content_hash(item.pixels.tobytes()), 0  # of the crop that validation sees
+            item = replace(item, pixels=crop(item.pixels, *address))
         result.add(item, pair=source.entry(number).pair)
         report(number + 1, len(source))
     return result

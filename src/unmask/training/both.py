@@ -134,7 +134,7 @@ def _first_steps(asked: Plan) -> tuple[dict[str, int], dict[str, float]]:
     steps, paces, engine = {}, {}, {"engine": asked.engine}
     if asked.codec:
         model = open_model(asked.codec)
-        part, size = model.codec, int(model.about["image_size"])
+        part, size = model.codec, model.image_size
     else:
         changes = engine | ({"images": {"size": asked.size}} if asked.size else {})
         settings = starting_settings(asked.preset, codec_preset, "codec", changes=changes, init=asked.init)

@@ -67,7 +67,8 @@ def descend(optimizer: Optimizer, lr: float, clip: float) -> None:
     """One step of the optimiser along the gradients there are, which are then forgotten."""
     for group in optimizer.param_groups:
         group["lr"] = lr
-        if clip:
-            torch.nn.utils.clip_grad_norm_(group["params"], clip)
+    if clip:
+        weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+        torch.nn.utils.clip_grad_norm_(weights, clip)
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)

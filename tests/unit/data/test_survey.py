@@ -1,6 +1,7 @@
 import numpy as np
 
 from unmask.data.config import ImagesConfig
+from unmask.data.pixels import open_pixels
 from unmask.data.prepare import Prepared, Unusable
 from unmask.data.sources import open_source
 from unmask.data.survey import SAMPLE, Survey, survey
@@ -43,3 +44,10 @@ def test_of_a_large_set_an_even_sample_is_shown():
     steps = np.diff([*numbers, 10_000])
     assert numbers[0] == 0
     assert steps.max() <= 3 * steps.min()
+
+
+def test_a_random_crop_is_shown_as_validation_sees_it(folder, tmp_path):
+    config, source = ImagesConfig(size=8, crop="random", scale=(1.0, 2.0)), open_source(str(folder))
+    found = survey(source, config, lambda *state: None)
+    seen = open_pixels(source, config, tmp_path / "cache").whole()
+    assert np.array_equal(np.stack(found.sample), seen.read(range(len(seen))))

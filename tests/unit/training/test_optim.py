@@ -68,3 +68,15 @@ def test_a_state_goes_on_where_it_was(network):
     another.load_state_dict(deepcopy(optimizer.state_dict()))
     for one, expected in zip(trained(other, another, 2), trained(network, optimizer, 2), strict=True):
         torch.testing.assert_close(one, expected, rtol=0, atol=0)
+
+
+def test_the_gradients_of_all_weights_are_clipped_together(network, monkeypatch):
+    optimizer, clipped = optimizer_of(network, network.blocks, MUON), []
+    network().backward()
+    monkeypatch.setattr(
+        optimizer, "step", lambda: clipped.extend(weight.grad.clone() for weight in network.parameters())
+    )
+    descend(optimizer, 1e-2, clip=1e-3)
+    assert torch.cat([gradient.flatten() for gradient in clipped]).norm().item() == pytest.approx(
+        1e-3, rel=1e-3
+    )
