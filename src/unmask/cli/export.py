@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from unmask.cli.arguments import AnyModel
-from unmask.cli.pictures import writing
 from unmask.errors import ConfigError, DataError
 from unmask.progress import stderr
+from unmask.storage.files import accessing
 
 if TYPE_CHECKING:
     from unmask.storage.bundles import Bundle
@@ -62,7 +62,7 @@ def main(argv: list[str]) -> None:
 
     model = open_model(arguments.model)
     write = {"hub": _to_hub, "onnx": _to_onnx, "half": _to_half}[arguments.to]
-    with writing(arguments.out):
+    with accessing(arguments.out):
         write(model, arguments)
 
 

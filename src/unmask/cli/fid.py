@@ -10,13 +10,14 @@ from rich.console import Console
 from rich.table import Table
 
 from unmask.cli.arguments import Amount, DeviceOption, PicturesOrStatistics
-from unmask.cli.pictures import check_out, writing
+from unmask.cli.pictures import check_out
 from unmask.cli.results import tell
 from unmask.errors import ConfigError
 from unmask.evaluation.config import metrics_named
 from unmask.evaluation.protocol import AT_INCEPTION, RESIZE, Protocol, caution
 from unmask.evaluation.results import as_text, plain
 from unmask.progress import say
+from unmask.storage.files import accessing
 
 if TYPE_CHECKING:
     from unmask.evaluation.estimate import Estimate
@@ -83,7 +84,7 @@ def main(argv: list[str]) -> None:
     a, *others = statistics_of(sets, size=arguments.size, device=require_device(arguments.device), bar=bar)
     _warn([a, *others])
     if arguments.save:
-        with writing(arguments.save):
+        with accessing(arguments.save):
             a.save(arguments.save, features=arguments.features)
         tell(f"statistics of {len(a):,} pictures of {a.name}: {arguments.save}", statistics=arguments.save)
     for b in others:

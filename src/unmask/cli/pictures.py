@@ -2,8 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from PIL import Image, ImageDraw
@@ -11,7 +10,7 @@ from PIL import Image, ImageDraw
 from unmask.data.folders import numbered
 from unmask.data.pictures import encoded
 from unmask.errors import ConfigError, DataError
-from unmask.storage.files import write_bytes
+from unmask.storage.files import accessing, write_bytes
 
 LEAST_PX = 48  # edge of a picture on a sheet with text: room for a number below it
 TEXT_PX, GAP_PX = 12, 4
@@ -33,18 +32,9 @@ def check_out(path: Path, suffix: str | None = ".png", *, option: str = "--out")
         raise DataError(f"there is no folder {path.parent}", hint=f"mkdir -p {path.parent}")
 
 
-@contextmanager
-def writing(out: Path) -> Iterator[None]:
-    """Turn what the disk refuses into a sentence that names what was to be written."""
-    try:
-        yield
-    except OSError as error:
-        raise DataError(f"{out} cannot be written: {error.strerror}") from error
-
-
 def write_file(path: Path, data: bytes) -> None:
     """Put ``data`` at ``path``, whole or not at all."""
-    with writing(path):
+    with accessing(path):
         write_bytes(path, data)
 
 

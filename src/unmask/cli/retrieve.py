@@ -10,11 +10,12 @@ from PIL import Image
 
 from unmask.cli.arguments import Amount, Data, DeviceOption, Model, SettingsOption, settings_flags
 from unmask.cli.loading import load_model
-from unmask.cli.pictures import sheet_with_text, write_pictures, writing
+from unmask.cli.pictures import sheet_with_text, write_pictures
 from unmask.cli.results import tell
 from unmask.data.splits import Part
 from unmask.errors import ConfigError, DataError
 from unmask.evaluation.results import plain
+from unmask.storage.files import accessing
 
 if TYPE_CHECKING:
     from unmask.data.pixels import PixelSet
@@ -137,7 +138,7 @@ def _measure(
     asked = {"data": arguments.data, "split": arguments.split, "captions": len(chosen)}
     asked |= {"samples": arguments.samples, "candidates": arguments.candidates}
     request = {"model": model.fingerprint, "seed": arguments.seed} | folder.settings.of("sample")
-    with writing(arguments.out):
+    with accessing(arguments.out):
         write_json(arguments.out / "results.json", asked | request | plain(found))
     return found
 

@@ -1,15 +1,16 @@
 """A whole folder of pictures through one edit."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PIL import Image
 
 from unmask.data.base import SUFFIXES
 from unmask.data.pictures import encoded
-from unmask.errors import DataError
+from unmask.errors import DataError, UnmaskError
 from unmask.progress import bar, say
-from unmask.storage.files import write_bytes
+from unmask.storage.files import accessing, write_bytes
 
 
 def edit_folder(
@@ -22,31 +23,49 @@ def edit_folder(
     """Edit every picture of a folder and give the PNG files that came of it, in the folder ``out``.
 
     ``edit`` makes versions of the picture in a file, such as ``lambda file: model.inpaint(file, mask)``. The
-    results of cat.jpg are cat.png or, of several, cat-1.png and so on. A picture of which nothing comes, such
-    as one that a mask does not fit, is told to ``on_problem`` and left out.
+    results of cat.jpg are cat.png or, of several, cat-1.png and so on; beside cat.webp they are cat.jpg.png.
+    A picture of which nothing comes, such as one that a mask does not fit, is told to ``on_problem`` and left
+    out.
     """
-    pictures = sorted(path for path in Path(folder).iterdir() if path.suffix.lower() in SUFFIXES)
-    place, written, problem = Path(out), list[Path](), DataError(f"there are no pictures in {folder}")
-    if place.resolve() == Path(folder).resolve():
-        raise DataError(f"{out} holds the pictures themselves", hint="name another folder for the results")
-    place.mkdir(parents=True, exist_ok=True)
+    place, written = Path(out), list[Path]()
+    with accessing(Path(folder), "read"):
+        pictures = sorted(path for path in Path(folder).iterdir() if path.suffix.lower() in SUFFIXES)
+    problem: UnmaskError = DataError(f"there are no pictures in {folder}")
+    names = _names(pictures)
+    with accessing(place):
+        place.mkdir(parents=True, exist_ok=True)
+        if place.samefile(folder):
+            hint = "name another folder for the results"
+            raise DataError(f"{out} holds the pictures themselves", hint=hint)
     with bar("pictures") as report:
-        for number, path in enumerate(pictures):
+        for number, (path, name) in enumerate(zip(pictures, names, strict=True)):
             report(number, len(pictures))
             try:
                 versions = edit(path)
-            except DataError as error:
+                files = numbered(place / f"{name}.png", len(versions))
+                if taken := set(files).intersection(written):
+                    raise DataError(f"{min(taken)} is the result of another picture", hint="rename one")
+            except UnmaskError as error:
                 problem = error
                 on_problem(f"left out: {path.name}: {error}")
                 continue
-            for file, version in zip(
-                numbered(place / f"{path.stem}.png", len(versions)), versions, strict=True
-            ):
-                write_bytes(file, encoded(version))
+            for file, version in zip(files, versions, strict=True):
+                with accessing(file):
+                    write_bytes(file, encoded(version))
                 written.append(file)
     if not written:
         raise problem
     return written
+
+
+def _names(pictures: Sequence[Path]) -> list[str]:
+    """A name for the results of each picture: with its suffix where others differ in nothing else."""
+    stems = Counter(path.stem.casefold() for path in pictures)  # to some disks Cat and cat are one
+    names = [path.stem if stems[path.stem.casefold()] == 1 else path.name for path in pictures]
+    name, times = Counter(map(str.casefold, names)).most_common(1)[0] if names else ("", 0)
+    if times > 1:
+        raise DataError(f"the results of {times} pictures would be {name}.png", hint="rename all but one")
+    return names
 
 
 def numbered(path: Path, count: int) -> list[Path]:

@@ -55,6 +55,15 @@ def in_cache(what: str) -> Iterator[Path]:
         raise DataError(message, hint="UNMASK_CACHE=/a/larger/disk") from error
 
 
+@contextmanager
+def accessing(path: Path, done: str = "written") -> Iterator[None]:
+    """Turn what the disk refuses into a sentence that names what was to be read, written or deleted."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{path} cannot be {done}: {error.strerror}") from error
+
+
 def write_bytes(path: Path, data: bytes) -> None:
     """Put ``data`` at ``path``; a reader sees the old file or the new one, never a part.
 
