@@ -11,13 +11,14 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from unmask.config import to_json
 from unmask.data.provenance import MAX_BYTES, Provenance, read
 from unmask.errors import DataError
 from unmask.reading import fit, read_json, reason
-from unmask.storage.files import shortage, working_in, write_bytes, write_json
+from unmask.storage.files import accessing, shortage, working_in, write_bytes, write_json
 from unmask.studio.jobs import Outcome, Report, Task
 from unmask.studio.limits import MAX_GALLERY_BYTES, MAX_GALLERY_PICTURES
 
@@ -35,7 +36,7 @@ class Kept:
     origin: Provenance | None
     starred: bool = False
 
-    @property
+    @cached_property
     def words(self) -> str:
         """What a search looks through."""
         said = to_json(self.origin) if self.origin else {}
@@ -116,15 +117,24 @@ class Gallery:
         with self._lock:
             now = replace(kept, starred=starred)
             if kept.id in self._kept:  # not deleted meanwhile
+                self._write_star(now)
                 self._kept[kept.id] = now
-            write_json(self.folder / STARS, [one.id for one in self._kept.values() if one.starred])
         return now
 
     def remove(self, kept: Kept) -> None:
         """Delete a picture and its file."""
         with self._lock:
+            with accessing(self.path(kept), "deleted"):
+                self.path(kept).unlink(missing_ok=True)
             self._kept.pop(kept.id, None)
-            self.path(kept).unlink(missing_ok=True)
+            if kept.starred:
+                self._write_star(replace(kept, starred=False))
+
+    def _write_star(self, kept: Kept) -> None:
+        """Change one star among those on the disk, which other Studios may have changed as well."""
+        others = [name for name in self._stars() if name != kept.id]
+        with accessing(self.folder / STARS):
+            write_json(self.folder / STARS, [*others, kept.id] if kept.starred else others)
 
     def _stars(self) -> list[str]:
         path = self.folder / STARS

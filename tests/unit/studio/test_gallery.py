@@ -1,6 +1,7 @@
 """Results that last: found again by their words, starred, deleted, and there after a kill."""
 
 import base64
+import errno
 import json
 import signal
 import subprocess
@@ -89,6 +90,31 @@ def test_another_server_finds_pictures_and_stars_again_and_nothing_else(keep, mo
         ["holiday.png", "stars.json", f"{first}.png", f"{second}.png"]
     )
     assert again.find("holiday") is None
+
+
+def test_studios_of_one_folder_keep_each_others_stars(keep, model):
+    first = Gallery(keep)
+    names = [first.add(encoded(picture)) for picture in model.sample(2, steps=1)]
+    second = Gallery(keep)
+    for gallery, name in zip((first, second), names, strict=True):
+        gallery.star(gallery.find(name), starred=True)
+    assert [kept.starred for kept in Gallery(keep).search()] == [True, True]
+    second.remove(second.find(names[1]))
+    assert json.loads((keep / "stars.json").read_text()) == names[:1]
+
+
+def test_what_the_disk_refuses_is_said_and_changes_nothing(client, ask, monkeypatch):
+    ask("sample", steps=2)
+    (kept,) = listed(client)["pictures"]
+
+    def refuse(*_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("unmask.studio.gallery.write_json", refuse)
+    monkeypatch.setattr("pathlib.Path.unlink", refuse)
+    for answer in (client.put(kept["address"], json={"starred": True}), client.delete(kept["address"])):
+        assert (answer.status_code, "Permission denied" in answer.json()["error"]) == (422, True)
+    assert listed(client)["pictures"] == [kept]
 
 
 def test_a_full_gallery_keeps_no_more_and_loses_nothing(keep, model):
