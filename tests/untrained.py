@@ -40,7 +40,7 @@ def untrained(kind: str = "absorbing", *, edge: int = 4, words: tuple[str, ...] 
 
 def begun(folder: Path, *, steps: int = 3000, known: int = 2000, model: Bundle | None = None) -> Run:
     """A training on its way: a log, a picture every 500 steps as grey as it is late, and its best model."""
-    run = Run.create(folder, {"loop": {"steps": steps}})
+    run = Run.create(folder, {"settings": {"loop": {"steps": steps}}})
     for step in range(100, known + 1, 100):
         run.log(step, {"loss": 5 * 0.999**step, "bits": 8 - step / 1000})
         if step % 500 == 0:

@@ -15,6 +15,7 @@ from unmask.storage.bundles import MANIFEST
 from unmask.studio.tasks import warm_up
 from unmask.training.runs import Run
 
+STAGES = ("", "prior", "codec")  # where the runs of a training are, as models are looked for
 MAX_OPEN = 2
 """Models in memory at once, beside those that jobs still use."""
 
@@ -30,7 +31,8 @@ class Others:
 
     def trainings(self, *names: str) -> dict[str, Path]:
         """The runs among ``names`` and those in the folder, by name."""
-        folders = [*map(Path, (*names, *self.names)), *_within(self.runs)]
+        named = [Path(name, stage) for name in (*names, *self.names) for stage in STAGES]
+        folders = [*named, *_within(self.runs)]
         return {str(folder): folder for folder in folders if Run.is_at(folder)}
 
 
@@ -80,7 +82,8 @@ def _draws(folder: Path) -> bool:
 
 def _stamp(name: str) -> int | None:
     """What changes when the model of that name is replaced on the disk."""
-    return next(_times(Path(name) / part / MANIFEST for part in ("best", ".")), None)
+    places = (*(Path(name, stage, "best") for stage in STAGES), Path(name))
+    return next(_times(place / MANIFEST for place in places), None)
 
 
 def _times(paths: Iterable[Path]) -> Iterator[int]:

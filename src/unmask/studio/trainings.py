@@ -117,6 +117,6 @@ def _pictures(folder: Path) -> dict[str, list[int]]:
 
 def _steps(config: dict[str, Any]) -> int | None:
     match config:
-        case {"loop": {"steps": int(steps)}}:
+        case {"settings": {"loop": {"steps": int(steps)}}}:
             return steps
     return None

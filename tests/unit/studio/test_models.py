@@ -96,6 +96,18 @@ def test_a_training_is_seen_as_far_as_it_has_come(client, runs):
     assert client.get("/api/v1/training", params={"name": "runs/young"}).json()["curves"] == {}
 
 
+def test_a_training_of_both_stages_is_watched_and_opened_again(model, runs):
+    begun(runs / "churches/codec", known=0)
+    others = Others(names=("runs/churches",), device="cpu")
+    watched = {f"runs/churches/{stage}" for stage in ("codec", "prior")}
+    assert others.trainings("first").keys() == watched
+    models = Models(model, "first", others)
+    assert models.get("runs/churches")[1].prior.grid == (4, 4)
+    bundle.save(untrained(edge=6), runs / "churches/prior/best")
+    os.utime(runs / "churches/prior/best" / bundle.MANIFEST, ns=(1, 1))
+    assert models.get("runs/churches")[1].prior.grid == (6, 6)
+
+
 def test_a_curve_of_any_length_is_bounded_and_ends_where_the_log_does(client, runs):
     run = begun(runs / "long", known=0)
     for step in range(1, 3 * MAX_POINTS):
