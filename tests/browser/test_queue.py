@@ -67,6 +67,51 @@ def test_it_goes_on_until_it_is_stopped_and_tells_whoever_looks_elsewhere(tab):
     assert told.startswith("Done in")
 
 
+def test_a_busy_studio_is_asked_again_and_a_refusal_does_not_end_the_queue(tab):
+    page, asked = tab(), []
+    answers = [(503, "1"), None, (503, "9"), (422, "")]
+
+    def answer(route):
+        asked.append(route.request.post_data_json["seed"])
+        if refusal := answers.pop(0) if answers else None:
+            status, later = refusal
+            route.fulfill(status=status, headers={"Retry-After": later}, json={"error": f"no: {status}"})
+        else:
+            route.continue_()
+
+    page.route("**/api/v1/sample", answer)
+    set_range(page, "Pictures", 1)
+    ask(page, 1, 2)
+    expect(page.locator(".batch h2")).to_have_text([re.compile("Seed 1")])  # by itself
+    ask(page, 2, 2)
+    expect(page.locator("#create .status")).to_have_text(re.compile("no: 503"))
+    ask(page, 3, 2)
+    expect(page.locator(".batch h2")).to_have_text([re.compile("Seed 3"), re.compile("Seed 1")])
+    assert asked == [1, 1, 2, 2, 3]
+
+
+def test_what_waits_is_drawn_by_the_model_that_it_was_asked_of(tab):
+    page, asked = tab(), []
+
+    def busy(route):
+        asked.append(route.request.post_data_json["model"])
+        route.fulfill(status=503, headers={"Retry-After": "99"}, json={"error": "busy"})
+
+    def another(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, json=answer.json() | {"name": "another"})
+
+    page.route("**/api/v1/sample", busy)
+    ask(page, 1, 2)
+    expect(page.get_by_role("list", name="Queue").get_by_role("listitem")).to_have_count(1)
+    page.route("**/api/v1/model", another)
+    with page.expect_response("**/api/v1/sample"):
+        page.reload()
+    expect(page.locator("#model-name")).to_have_text("another")
+    first, second = asked
+    assert second == first
+
+
 def test_one_mask_is_used_for_several_pictures(tab, look, tmp_path):
     for colour in ("red", "green"):
         Image.new("RGB", (64, 64), colour).save(tmp_path / f"{colour}.png")

@@ -2,24 +2,34 @@
 
 const ROOT = "/api/v1";
 const PATIENCE = 3; // attempts to get a stream back before the server itself is asked
+const PAUSE = 2; // seconds until a Studio that is busy or away is asked again, unless it says when
 
 async function ask(path, options) {
   let response;
   try {
     response = await fetch(ROOT + path, options);
   } catch {
-    throw new Error("The Studio does not answer. Is it still running?");
+    throw new Refusal("The Studio does not answer. Is it still running?", PAUSE);
   }
   const answer = await response.json().catch(() => null); // whoever is overwhelmed may answer in plain text
   if (response.ok && answer) return answer;
-  throw new Error(
+  throw new Refusal(
     answer?.error ?? `The Studio failed to answer (${response.status}). Try again in a moment.`,
+    response.status === 503 ? Number(response.headers.get("Retry-After")) || PAUSE : null,
   );
+}
+
+/** Why there is no answer, and after how many seconds to ask again; null: the answer would be the same. */
+class Refusal extends Error {
+  constructor(message, retry) {
+    super(message);
+    this.retry = retry;
+  }
 }
 
 const query = (values) => new URLSearchParams(values).toString();
 
-let model; // whom requests are meant for
+export let model; // whom requests are meant for
 
 /** A model by its name, or the first; from now on requests are meant for it. */
 export async function describe(name) {

@@ -1,6 +1,6 @@
 // One view's job: its button, its progress, its words; and finding it again after a reload.
 
-import { cancel, find, start, watch } from "./api.js";
+import { cancel, find, model, start, watch } from "./api.js";
 import { announce, progress } from "./away.js";
 import { button, el } from "./dom.js";
 import { Queue } from "./queue.js";
@@ -58,18 +58,24 @@ export class Runner {
     return this.turn !== null;
   }
 
-  /** Ask for something once all that was asked for before is done. `about` is for whoever shows it, and `words`. */
+  /**
+   * Ask for something once all that was asked for before is done, of the model that is chosen now. `about` is for
+   * whoever shows it, and `words`.
+   */
   ask(kind, request, about) {
-    this.queue.add({ kind, request, about });
+    this.queue.add({ kind, request: { model, ...request }, about });
     if (!this.running) this.next();
   }
 
-  /** Begin what is first in the queue. */
+  /** Begin what is first in the queue; a Studio that is busy is asked again later. */
   async next() {
+    clearTimeout(this.later);
     const entry = this.queue.next();
     if (!entry) return;
     const end = await this.run(entry.kind, entry.request, entry.about);
-    if (!end) return;
+    this.later = end?.retry && setTimeout(() => this.running || this.next(), 1000 * end.retry);
+    if (this.later) this.queue.set([entry, ...this.queue.entries]);
+    if (!end || this.later) return;
     if (end.state === "done" && this.endless.checked && !this.queue.entries.length) {
       const seed = (entry.request.seed + 1) % SEEDS;
       this.queue.add({ ...entry, request: { ...entry.request, seed } });
@@ -78,11 +84,11 @@ export class Runner {
     else announce(this.words.textContent);
   }
 
-  /** Ask for something and follow it; gives how it ended, or null: refused, or let go of. */
+  /** Ask for something and follow it; gives how it ended, {state: "refused", retry}, or null: let go of. */
   async run(kind, request, about = null) {
     if (this.running) return null;
     const signal = this.begin();
-    this.say("Asking the model …");
+    if (!this.later) this.say("Asking the model …"); // again, it is not read out
     try {
       const job = await start(kind, request);
       if (!signal.aborted) {
@@ -94,6 +100,7 @@ export class Runner {
       if (!signal.aborted) {
         this.rest();
         this.fail(error.message);
+        return { state: "refused", retry: error.retry };
       }
     }
     return null;
