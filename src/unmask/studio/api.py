@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 from unmask.studio.description import describe
 from unmask.studio.gallery import Gallery
-from unmask.studio.jobs import Job, Jobs
+from unmask.studio.jobs import Job, Jobs, Outcome
 from unmask.studio.models import Models
 from unmask.studio.recipes import all_of, recipe_of
 from unmask.studio.schema import (
@@ -84,7 +84,7 @@ class Studio:
     def view(self, job: Job) -> JobView:
         """A job as its owner sees it, all of it at one moment."""
         with self.jobs.lock:
-            pictures = job.outcome.pictures if job.outcome else ()
+            outcome = job.outcome or Outcome(pictures=[])
             return JobView(
                 id=job.id,
                 kind=job.kind,
@@ -93,8 +93,12 @@ class Studio:
                 progress=1.0 if job.state == "done" else job.progress,
                 seconds=round(job.seconds, 3),
                 error=job.error,
-                pictures=[f"/api/v1/jobs/{job.id}/pictures/{number}" for number in range(len(pictures))],
-                figures=job.outcome.figures if job.outcome else None,
+                pictures=[
+                    f"/api/v1/jobs/{job.id}/pictures/{number}" for number in range(len(outcome.pictures))
+                ],
+                figures=outcome.figures,
+                kept=outcome.kept,
+                unkept=outcome.unkept,
                 **job.about,
             )
 

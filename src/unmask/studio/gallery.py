@@ -88,9 +88,9 @@ class Gallery:
         def run(report: Report) -> Outcome:
             outcome = task(report)
             try:
-                return replace(outcome, figures={"kept": [self.add(data) for data in outcome.pictures]})
+                return replace(outcome, kept=[self.add(data) for data in outcome.pictures])
             except DataError as error:
-                return replace(outcome, figures={"unkept": str(error)})
+                return replace(outcome, unkept=str(error))
 
         return run
 

@@ -44,7 +44,7 @@ def score(model: Pipeline, picture: Image.Image, draws: int, seed: int, report: 
         "bits_per_code": bits_per_code,
         "bits": bits_per_code * codes.numel(),
         "exact": model.prior.causal,
-        "surprise": (nats / math.log(2)).view(codes.shape[1:]).tolist(),
+        "bits_by_code": (nats / math.log(2)).view(codes.shape[1:]).tolist(),
     }
     return Outcome(pictures=[encoded(seen)], figures=figures)
 

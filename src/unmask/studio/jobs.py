@@ -45,10 +45,15 @@ class Report(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a job leaves: pictures as PNG files, and figures that are plain JSON values."""
+    """What a job leaves: pictures as PNG files, and figures that are plain JSON values.
+
+    Of pictures for a gallery it says by which ids they are kept there, or why they are not.
+    """
 
     pictures: list[bytes]
     figures: dict[str, Any] | None = None
+    kept: list[str] | None = None
+    unkept: str | None = None
 
 
 Task = Callable[[Report], Outcome]

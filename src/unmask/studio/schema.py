@@ -208,10 +208,11 @@ class JobView(BaseModel):
     model: str
     figures: dict[str, Any] | None = Field(
         description="Of reconstruct: psnr_db (null: equal) and codes, row by row. Of score: bits_per_code, "
-        "bits, exact (or an upper bound) and surprise, the bits of each code, row by row. Of caption: "
-        "captions and words, each with the share of draws that it came up in, the largest first. Of what "
-        "draws: kept, the ids in the gallery, or unkept, why there are none; null where nothing is kept."
+        "bits, exact (or an upper bound) and bits_by_code, row by row. Of caption: "
+        "captions and words, each with the share of draws that it came up in, the largest first."
     )
+    kept: list[str] | None = Field(description="Ids of the results in the gallery, of what draws.")
+    unkept: str | None = Field(description="Why the gallery could not take them.")
     settings: dict[str, Any] = Field(description="All that was drawn with: the request without its pictures.")
     recipe: Recipe
 

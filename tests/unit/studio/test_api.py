@@ -86,15 +86,15 @@ class TestPictures:
         assert figures["bits_per_code"] == pytest.approx(model.score([picture], draws=8, seed=2).mean)
         assert figures["bits"] == pytest.approx(16 * figures["bits_per_code"])
         assert not figures["exact"]
-        surprise = np.array(figures["surprise"])
-        assert surprise.shape == (4, 4)
+        by_code = np.array(figures["bits_by_code"])
+        assert by_code.shape == (4, 4)
         # From masks of its own: near the bound, not equal to it.
-        assert surprise.mean() == pytest.approx(figures["bits_per_code"], rel=0.2)
+        assert by_code.mean() == pytest.approx(figures["bits_per_code"], rel=0.2)
 
     def test_bits_of_an_autoregressive_model_add_up_to_its_score(self, autoregressive, picture):
         figures = inspection.score(autoregressive, picture, 16, 0, lambda share, show: None).figures
         assert figures["exact"]
-        assert np.sum(figures["surprise"]) == pytest.approx(figures["bits"], rel=1e-5)
+        assert np.sum(figures["bits_by_code"]) == pytest.approx(figures["bits"], rel=1e-5)
 
     @pytest.mark.parametrize("look", [inspection.reconstruct, partial(inspection.score, draws=8, seed=0)])
     def test_looking_at_a_picture_is_reported_and_can_be_stopped(self, model, picture, look):

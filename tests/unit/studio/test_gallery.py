@@ -44,7 +44,7 @@ def test_every_result_is_kept_with_what_it_was_drawn_by(client, ask, keep, uploa
     there = listed(client)
     assert [kept["origin"]["task"] for kept in there["pictures"]] == ["inpaint", "sample", "sample"]
     second = there["pictures"][1]
-    assert second["id"] == sample["figures"]["kept"][1]
+    assert second["id"] == sample["kept"][1]
     assert (second["origin"]["seed"], second["origin"]["number"]) == (7, 1)
     data = client.get(second["address"])
     assert data.headers["content-type"] == "image/png"
@@ -127,7 +127,7 @@ def test_a_full_gallery_keeps_no_more_and_loses_nothing(keep, model):
 
     outcome = gallery.keeping(lambda report: Outcome(pictures=data))(None)
     assert outcome.pictures == data
-    assert "full" in outcome.figures["unkept"]
+    assert "full" in outcome.unkept
     assert len(gallery) == 1
 
 

@@ -53,7 +53,7 @@ export class Create {
   end(job) {
     this.batch.end(job);
     if (job.state !== "done") this.remove(this.batch);
-    if (job.figures?.unkept) notice(job.figures.unkept, { lasting: true });
+    if (job.unkept) notice(job.unkept, { lasting: true });
     remember(
       "create.batches",
       this.batches.map((batch) => batch.job.id),

@@ -54,8 +54,8 @@ export class Inspect {
 
   show(back, score, picture) {
     const { codes, psnr_db: psnr } = back.figures;
-    const { surprise, bits_per_code: each, bits, exact } = score.figures;
-    const most = Math.max(...surprise.flat());
+    const { bits_by_code: bitsByCode, bits_per_code: each, bits, exact } = score.figures;
+    const most = Math.max(...bitsByCode.flat());
     const scale = el("span", { className: "scale" }, "0", el("i", {}), `${most.toFixed(1)} bits`);
     select("i", scale).style.background = `linear-gradient(90deg, ${GLOW.map((colour) => `rgb(${colour})`)})`;
     const maps = [
@@ -68,7 +68,7 @@ export class Inspect {
       this.map(
         "Surprise",
         scale,
-        paint(surprise, (value) => glow(value / (most || 1)), "Surprise of each code"),
+        paint(bitsByCode, (value) => glow(value / (most || 1)), "Surprise of each code"),
       ),
       this.map(
         "Codes",
@@ -82,7 +82,7 @@ export class Inspect {
       "Point at a code, or walk over them with the arrow keys.",
     );
     this.stage.replaceChildren(this.readout, ...maps);
-    this.cells = { codes, surprise, maps };
+    this.cells = { codes, bitsByCode, maps };
     const code = button("As code", {
       symbol: "code",
       onclick: () => showRecipe(joined(back.recipe, score.recipe), { "picture.png": picture }),
@@ -148,7 +148,7 @@ export class Inspect {
     const [h, w] = this.model.grid;
     [row, column] = [Math.min(Math.max(row, 0), h - 1), Math.min(Math.max(column, 0), w - 1)];
     this.at = [row, column];
-    const { codes, surprise, maps } = this.cells;
+    const { codes, bitsByCode, maps } = this.cells;
     for (const map of maps) {
       const cell = select(".cell", map);
       cell.hidden = false;
@@ -160,7 +160,7 @@ export class Inspect {
       });
     }
     const same = codes.flat().filter((code) => code === codes[row][column]).length;
-    this.readout.textContent = `Row ${row + 1}, column ${column + 1}: code ${codes[row][column]}, found ${same === 1 ? "once" : `${same} times`}, ${surprise[row][column].toFixed(2)} bits.`;
+    this.readout.textContent = `Row ${row + 1}, column ${column + 1}: code ${codes[row][column]}, found ${same === 1 ? "once" : `${same} times`}, ${bitsByCode[row][column].toFixed(2)} bits.`;
   }
 }
 
