@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A codec and a captioned prior on 1,393 photographs of fruit, in random crops of 64×64, and a wide canvas.
+# The built-in model fruit: a codec and a captioned prior on 1,393 photographs of fruit, in random crops of 64×64, and a wide canvas.
 #
 #   recipes/fruit.sh PHOTOS [OUT]            OUT is runs/fruit unless named
 #

@@ -89,9 +89,9 @@ def load(
 ) -> "Pipeline":
     """The model in a folder, such as ``runs/prior``, of a built-in name, or ``user/name`` of the hub.
 
-    The built-in name is ``emoji``; the hub is Hugging Face's; of a run it is the best. ``device`` is a name
-    such as ``cpu``, or ``auto``: a GPU if there is one. An ONNX back-end computes the prior's passes by
-    onnxruntime, on the CPU wherever the rest runs. ``precision`` is that in which codes are drawn: ``32``, or
+    Built in are ``emoji``, ``emoji-words`` and ``fruit``; the hub is Hugging Face's; of a run it is the best.
+    ``device`` is a name such as ``cpu``, or ``auto``: a GPU if there is one. An ONNX back-end computes the
+    prior's passes by onnxruntime, on the CPU wherever the rest runs. ``precision`` is that in which codes are drawn: ``32``, or
     ``bf16``, or ``auto``, which is bfloat16 where the device has it; scores are always of float32.
     """
     place, name = require_device(device), "/".join(Path(model).parts[-2:])
