@@ -91,8 +91,9 @@ def load(
 
     Built in are ``emoji``, ``emoji-words`` and ``fruit``; the hub is Hugging Face's; of a run it is the best.
     ``device`` is a name such as ``cpu``, or ``auto``: a GPU if there is one. An ONNX back-end computes the
-    prior's passes by onnxruntime, on the CPU wherever the rest runs. ``precision`` is that in which codes are drawn: ``32``, or
-    ``bf16``, or ``auto``, which is bfloat16 where the device has it; scores are always of float32.
+    prior's passes by onnxruntime, on the CPU wherever the rest runs. ``precision`` is that in which codes
+    are drawn: ``32``, or ``bf16``, or ``auto``, which is bfloat16 where the device has it; scores are always
+    of float32.
     """
     place, name = require_device(device), "/".join(Path(model).parts[-2:])
     return Pipeline(open_model(model), place, backend, precision, name=name)

@@ -67,7 +67,10 @@ def test_other_mistakes_about_models_stay_what_they_are(photos):
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])
 def test_the_help_of_train_lists_the_two_stages(capsys, flag):
-    main(["train", flag])
+    with pytest.raises(SystemExit, match="0"):
+        main(["train", flag])
     said = capsys.readouterr().out
-    assert re.findall(r"unmask train \w+", said) == ["unmask train codec", "unmask train prior"]
-    assert "unmask sample" not in said
+    assert re.findall(r"unmask train \w+ --help", said) == [
+        "unmask train codec --help",
+        "unmask train prior --help",
+    ]
