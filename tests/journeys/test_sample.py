@@ -134,7 +134,7 @@ def test_an_autoregressive_prior_is_sampled_by_the_same_command(shell, autoregre
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--steps", "0"], "steps 0 should be at least 1"),
+        (["--steps", "0"], "steps 0 should be from 1 to"),
         (["--temperature", "-1"], "temperature -1.0 should be at least 0"),
         (["--count", "0"], "1 of each is the least"),
         (["--top-p", "0"], "top-p 0.0 should be from 0.01 to 1"),

@@ -17,6 +17,7 @@ from tests.untrained import SMALL_CODEC, untrained
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.config import LossConfig, QuantizerConfig
 from unmask.codec.losses import usage
+from unmask.codec.perceptual import Perceptual
 from unmask.config import CodecTraining, PriorTraining
 from unmask.data.config import ImagesConfig
 from unmask.data.pixels import PixelSet
@@ -305,7 +306,8 @@ def test_a_codec_trains_alike_by_lpips_and_is_validated_by_fid(train, monkeypatc
 
     layers = drawn(inception._inception()).state_dict()
     monkeypatch.setattr("unmask.evaluation.inception.weights.require", lambda name: layers)
-    monkeypatch.setattr("unmask.training.train._loaded", lambda module, name: drawn(module))
+    vgg = drawn(Perceptual("vgg")).state_dict()
+    monkeypatch.setattr("unmask.training.train.require", lambda name: vgg)
     preset = replace(CODEC, loss=replace(CODEC.loss, perceptual="vgg"), validation_fid=True)
     here, _ = train(train_codec, "cpu", preset=preset)
     with PretendGPU(float64=False):

@@ -1,21 +1,24 @@
 """Pictures as a user has them: in files or in memory, one or several."""
 
 import io
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard, Union
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
-from torch import Tensor
 
 from unmask.data.base import MAX_FILE_BYTES
 from unmask.data.provenance import chunks_of
 from unmask.data.transforms import decode, develop
 from unmask.errors import DataError
 
-Values = npt.NDArray[Any] | Tensor
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Values = Union[npt.NDArray[Any], "Tensor"]  # a name in quotes takes no |
 """Pixels: bytes, or numbers from 0 to 1; (H, W), (H, W, C) or (C, H, W), and (B, …) of several pictures."""
 Picture = Image.Image | str | Path | Values
 """A picture, or the file that it is in."""
@@ -25,9 +28,7 @@ CHANNELS = (1, 3, 4)
 
 def each_picture(pictures: Pictures) -> Iterator[Picture]:
     """The pictures one by one, be it a single one, a sequence, or an array of several."""
-    if isinstance(pictures, Image.Image | str | Path) or (
-        isinstance(pictures, np.ndarray | Tensor) and pictures.ndim <= 3
-    ):
+    if isinstance(pictures, Image.Image | str | Path) or (_is_values(pictures) and pictures.ndim <= 3):
         yield pictures
     elif isinstance(pictures, Iterable):
         yield from pictures
@@ -37,7 +38,7 @@ def each_picture(pictures: Pictures) -> Iterator[Picture]:
 
 def open_picture(picture: Picture, background: str = "white") -> Image.Image:
     """The picture, upright and opaque."""
-    if isinstance(picture, np.ndarray | Tensor):
+    if _is_values(picture):
         picture = _from_values(picture)
     if isinstance(picture, Image.Image):
         return develop(picture, background)
@@ -75,7 +76,13 @@ def _from_values(values: Values) -> Image.Image:
     return Image.fromarray(np.round(array).astype(np.uint8).squeeze(2 if array.shape[2:] == (1,) else ()))
 
 
-def _as_array(values: Tensor) -> npt.NDArray[Any]:
+def _is_values(picture: object) -> TypeGuard[Values]:
+    """Whether it is an array or a tensor, of which there are none before torch is there."""
+    torch = sys.modules.get("torch")
+    return isinstance(picture, np.ndarray) or (torch is not None and isinstance(picture, torch.Tensor))
+
+
+def _as_array(values: "Tensor") -> npt.NDArray[Any]:
     plain = values.detach().cpu()
     array: npt.NDArray[Any] = (plain.float() if plain.is_floating_point() else plain).numpy()
     return array

@@ -51,7 +51,7 @@ def test_a_closed_tab_ends_its_job_and_makes_room_for_the_next(model, folder, se
     limits = JobLimits(unwatched_seconds=1.5)
     with serve(create_app(model, str(folder), limits=limits)) as address:
         long = requests.post(
-            f"{address}/api/v1/canvas", json={"width": 256, "height": 256}, timeout=60
+            f"{address}/api/v1/canvas", json={"width": 256, "height": 256, "care": "exact"}, timeout=60
         ).json()
         stream = requests.get(f"{address}/api/v1/jobs/{long['id']}/events", stream=True, timeout=60)
         reading = stream.iter_content(16)
@@ -70,7 +70,7 @@ def test_a_closed_tab_ends_its_job_and_makes_room_for_the_next(model, folder, se
 def test_whoever_watches_a_job_is_told_that_the_studio_was_closed(model, folder, serve, capsys):
     with serve(create_app(model, str(folder))) as address:
         long = requests.post(
-            f"{address}/api/v1/canvas", json={"width": 256, "height": 256}, timeout=60
+            f"{address}/api/v1/canvas", json={"width": 256, "height": 256, "care": "exact"}, timeout=60
         ).json()
         stream = requests.get(f"{address}/api/v1/jobs/{long['id']}/events", stream=True, timeout=60)
         reading = stream.iter_content(None)
