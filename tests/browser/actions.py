@@ -50,4 +50,10 @@ def paint(page, points):
 def redraw(page, steps):
     set_range(page, "Steps", steps)
     button(page, "Redraw selection").click()
+    await_versions(page)
+
+
+def await_versions(page):
+    """Until the versions just asked for are there: those of before stay enabled until the server answers."""
+    expect(page.locator("#edit .status")).to_contain_text("Done in")
     expect(page.locator("#edit .versions").get_by_label("Version 1")).to_be_enabled()

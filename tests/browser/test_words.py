@@ -6,7 +6,7 @@ from importlib.resources import files
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.actions import button, set_range
+from tests.browser.actions import await_versions, button, set_range
 from tests.browser.conftest import studio
 from tests.untrained import untrained
 from unmask.storage import bundles
@@ -93,7 +93,7 @@ def test_a_picture_is_varied_from_where_it_is_seen(tab, look):
         button(page, "Vary the whole picture").click()
     asked = json.loads(request.value.post_data)
     assert (asked["strength"], asked["unlikely"]) == (0.05, True)
-    expect(page.locator("#edit .versions").get_by_label("Version 1")).to_be_enabled()
+    await_versions(page)
     page.locator("#edit .versions").get_by_label("Version 1").click()
     expect(page.locator("#edit .versions").get_by_label("Version 1")).to_have_attribute(
         "aria-pressed", "true"
