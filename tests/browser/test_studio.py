@@ -502,7 +502,7 @@ class TestEveryone:
             expect(page.locator(f"#{view}")).to_be_visible()
             if view in ("edit", "extend"):
                 take_sample(page)
-            for width in (320, 390, 768, 1024, 1920):
+            for width in (320, 390, 701, 768, 1024, 1920):
                 page.set_viewport_size({"width": width, "height": 800})
                 assert page.evaluate("document.documentElement.scrollWidth") <= width, (view, width)
 
