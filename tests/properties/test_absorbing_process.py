@@ -17,6 +17,7 @@ from unmask.diffusion.process import (
     draw_times,
     loss,
     stratified_counts,
+    time_weights,
 )
 from unmask.rng import generator
 
@@ -77,11 +78,13 @@ def test_the_bound_from_the_curve_is_the_bound(table, x0, num_steps):
     )
 
 
-def test_one_random_time_is_an_unbiased_draw_of_the_bound(table, x0, rng):
+@pytest.mark.parametrize("stratified", [False, True])
+@pytest.mark.parametrize("times", ["uniform", "cosine"])
+def test_one_random_time_is_an_unbiased_draw_of_the_bound(table, x0, rng, times, stratified):
     many = x0.expand(200_000, -1)
-    t = draw_times(len(many), T, stratified=False, rng=rng)
+    t = draw_times(len(many), T, stratified=stratified, times=times, rng=rng)
     xt = absorb(many, t, T, MASK, rng=rng)
-    estimates = N * loss("elbo", table.costs(many, xt), xt == MASK, t, T)
+    estimates = N * loss("elbo", table.costs(many, xt), xt == MASK, t, T) * time_weights(t, T, times)
     standard_error = estimates.std() / math.sqrt(len(estimates))
     assert abs(estimates.mean() - exact_bound(table, x0, T)) < 4 * standard_error
     assert standard_error < 0.01 * estimates.mean()
@@ -161,6 +164,14 @@ def test_stratified_times_are_uniform_and_spread(rng):
     assert ((times.sort(1).values - 1) // 2 == torch.arange(10)).all(), "one time from each tenth"
     shares = torch.bincount(times[:, 0], minlength=21)[1:] / len(times)
     assert shares == pytest.approx([1 / 20] * 20, abs=4 * math.sqrt(0.05 * 0.95 / 4000))
+
+
+def test_cosine_times_mask_nearly_all_more_often(rng):
+    """Of MaskGIT's T·cos(πu/2), P(t/T > x) = arccos(x)·2/π."""
+    times = draw_times(100_000, 256, stratified=False, times="cosine", rng=rng)
+    assert 1 <= times.min()
+    assert times.max() == 256
+    assert (times > 192).double().mean() == pytest.approx(math.acos(0.75) * 2 / math.pi, abs=0.006)
 
 
 @pytest.mark.parametrize(("num_codes", "num_steps"), [(4, 4), (4, 16), (6, 12)])

@@ -101,7 +101,13 @@ class Bound:
         """
         T, L, mask_id = config.steps, self._prior.caption_length, self._prior.mask_id
         xt, t = process.corrupt(
-            x0[:, L:], T, mask_id, masking=config.masking, stratified=config.stratified, rng=noise.masks
+            x0[:, L:],
+            T,
+            mask_id,
+            masking=config.masking,
+            stratified=config.stratified,
+            times=config.times,
+            rng=noise.masks,
         )
         xt = torch.cat([process.absorb_words(x0[:, :L], mask_id, rng=noise.masks), xt], dim=1) if L else xt
         x0, xt, t = (tensor[rows] for tensor in (x0, xt, t))
@@ -110,7 +116,8 @@ class Bound:
             network, x0, xt, masked, rng=noise.dropout, label_smoothing=config.label_smoothing
         )
         codes = costs[:, L:], masked[:, L:], t, T
-        loss, bound = process.loss(config.loss, *codes).mean(), process.loss("elbo", *codes).detach().mean()
+        loss, elbo = process.loss(config.loss, *codes).mean(), process.loss("elbo", *codes).detach()
+        bound = (elbo * process.time_weights(t, T, config.times)).mean()
         return _with_words(loss, costs[:, :L], masked[:, :L], config), bound
 
     def score(

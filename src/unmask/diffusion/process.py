@@ -36,24 +36,43 @@ def absorb_exactly(x0: Tensor, counts: Tensor, mask_id: int, *, rng: torch.Gener
     return torch.where(order.to(x0.device) < counts[:, None], mask_id, x0)
 
 
-def draw_times(batch: int, num_steps: int, *, stratified: bool, rng: torch.Generator) -> Tensor:
-    """(B,) times in 1..T, each uniform; stratified, they also spread evenly over the batch."""
-    if not stratified:
+def draw_times(
+    batch: int, num_steps: int, *, stratified: bool, rng: torch.Generator, times: str = "uniform"
+) -> Tensor:
+    """(B,) times in 1..T, each uniform, or T·cos(πu/2) of a uniform u; stratified, spread over the batch."""
+    if times == "uniform" and not stratified:
         return torch.randint(1, num_steps + 1, (batch,), generator=rng, device=rng.device)
-    places = torch.randperm(batch, generator=rng, device=rng.device)
-    u = (places + torch.rand(batch, generator=rng, device=rng.device)) / batch  # (B,) uniform on [0, 1)
-    return (u * num_steps).long().clamp(max=num_steps - 1) + 1
+    places = torch.randperm(batch, generator=rng, device=rng.device) if stratified else 0
+    strata = batch if stratified else 1
+    u = (places + torch.rand(batch, generator=rng, device=rng.device)) / strata  # (B,) uniform on [0, 1)
+    shares = u if times == "uniform" else torch.cos(u * (math.pi / 2))
+    return (shares * num_steps).long().clamp(max=num_steps - 1) + 1
+
+
+def time_weights(t: Tensor, num_steps: int, times: str) -> Tensor:
+    """(B,) how much rarer each time is drawn than if all were equally likely: 1/(T·p(t))."""
+    if times == "uniform":
+        return torch.ones_like(t, dtype=torch.float32)
+    later, earlier = torch.acos((t - 1) / num_steps), torch.acos(t / num_steps)
+    return math.pi / 2 / num_steps / (later - earlier)
 
 
 def corrupt(
-    x0: Tensor, num_steps: int, mask_id: int, *, masking: str, stratified: bool, rng: torch.Generator
+    x0: Tensor,
+    num_steps: int,
+    mask_id: int,
+    *,
+    masking: str,
+    stratified: bool,
+    rng: torch.Generator,
+    times: str = "uniform",
 ) -> tuple[Tensor, Tensor]:
     """Draw times t and noisy codes x_t at them: (B, N) and (B,).
 
     Of masking "fixed" exactly the share t/T of the codes is absorbed, instead of each on its own. That is
     possible only at times that make it a whole number of codes, so t goes up to the next of these.
     """
-    t = draw_times(len(x0), num_steps, stratified=stratified, rng=rng).to(x0.device)
+    t = draw_times(len(x0), num_steps, stratified=stratified, rng=rng, times=times).to(x0.device)
     if masking == "random":
         return absorb(x0, t, num_steps, mask_id, rng=rng), t
     N = x0.shape[1]

@@ -97,8 +97,10 @@ class DiffusionConfig:
     """reweighted: (T − t + 1)/T (the paper). elbo: the bound itself. mlm: the mean over masked codes."""
     masking: Literal["random", "fixed"] = "random"
     """random: each code on its own with probability t/T. fixed: exactly that share of them."""
+    times: Literal["uniform", "cosine"] = "uniform"
+    """uniform: every time as often (the paper). cosine: often nearly all masked, as MaskGIT; with loss mlm."""
     stratified: bool = False
-    """Spread the times of a batch evenly over 1..T (beyond the paper)."""
+    """Spread the times of a batch over 1..T (beyond the paper)."""
     text_share: float = 0.1
     """The captions' share of the loss, where pictures have captions."""
     label_smoothing: float = 0.0
@@ -110,5 +112,10 @@ class DiffusionConfig:
         require_at_least(1, "diffusion", self, "steps", "validation_draws")
         if not 0 <= self.label_smoothing < 1:
             raise ConfigError(f"diffusion.label-smoothing={self.label_smoothing} is not in [0, 1)")
+        if self.times == "cosine" and (self.loss != "mlm" or self.masking != "random"):
+            raise ConfigError(
+                f"diffusion.times=cosine needs loss mlm and random masking, not {self.loss} and {self.masking}",
+                hint="type: --loss mlm --diffusion.masking random",
+            )
         if not 0 <= self.text_share < 1:
             raise ConfigError(f"diffusion.text-share={self.text_share} is not in [0, 1)")
