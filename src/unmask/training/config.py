@@ -98,7 +98,7 @@ class DiffusionConfig:
     masking: Literal["random", "fixed"] = "random"
     """random: each code on its own with probability t/T. fixed: exactly that share of them."""
     times: Literal["uniform", "cosine"] = "uniform"
-    """uniform: every time as often (the paper). cosine: often nearly all masked, as MaskGIT; with loss mlm."""
+    """uniform: every time as often (the paper). cosine: nearly all masked more often (MaskGIT); needs mlm."""
     stratified: bool = False
     """Spread the times of a batch over 1..T (beyond the paper)."""
     text_share: float = 0.1
@@ -114,7 +114,7 @@ class DiffusionConfig:
             raise ConfigError(f"diffusion.label-smoothing={self.label_smoothing} is not in [0, 1)")
         if self.times == "cosine" and (self.loss != "mlm" or self.masking != "random"):
             raise ConfigError(
-                f"diffusion.times=cosine needs loss mlm and random masking, not {self.loss} and {self.masking}",
+                f"diffusion.times=cosine needs mlm and random masking, not {self.loss}, {self.masking}",
                 hint="type: --loss mlm --diffusion.masking random",
             )
         if not 0 <= self.text_share < 1:
