@@ -37,7 +37,7 @@ site: $(VENV)/.ready-site       ## the pages with examples, notebooks and a refe
 links: $(VENV)/.ready-site      ## ask every address that the pages name
 	$(SITE) --builder linkcheck --define plot_gallery=0 . site/links
 
-torture: $(VENV)/.ready-test    ## hostile inputs for HOURS (half an hour), and a table of what came of them
+torture: $(VENV)/.ready-torture ## hostile inputs for HOURS (half an hour), and a table of what came of them
 	$(BIN)/python -m tests.torture --hours $(or $(HOURS),0.5)
 
 clean:                          ## forget the environment
@@ -65,6 +65,10 @@ $(VENV)/.ready-test: pyproject.toml requirements-oracles.txt | $(VENV)/.torch
 
 $(VENV)/.ready-bench: $(VENV)/.ready-test
 	$(BIN)/python -m pip install --quiet --editable '.[benchmarks]'
+	touch $@
+
+$(VENV)/.ready-torture: $(VENV)/.ready-test
+	$(BIN)/python -m pip install --quiet --editable '.[torture]'
 	touch $@
 
 $(VENV)/.ready-site: pyproject.toml | $(VENV)/.torch

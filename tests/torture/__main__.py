@@ -4,84 +4,55 @@
 
 Campaigns take turns, each in a process of its own, which is watched: one that hangs or dies costs its input a
 failure, and the next goes on behind it. Run it again to go on where it stopped. Failing inputs stay in
-OUT/failures, each with WHY.txt; a trial is done again by  --only NAME --trial NUMBER.
+OUT/failures, each with WHY.txt; one is tried again by  --only NAME --trial NUMBER,  and where there is a file
+INPUT by  --only NAME --input FILE.
 """
 
 import argparse
 import json
-import logging
 import os
-import resource
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
-import warnings
-from importlib import import_module
 from pathlib import Path
 
-from tests.torture.campaign import attempt, run_trials
+from tests.torture.worker import CAMPAIGNS, prepared
 
-CAMPAIGNS = {
-    "files": ("tests.torture.files:Files", "damaged pictures, archives, arrays, settings, results, rows"),
-    "models": ("tests.torture.models:Models", "damaged bundles, checkpoints, runs, codes"),
-    "commands": ("tests.torture.commands:Commands", "command lines drawn from the commands' dataclasses"),
-    "kills": ("tests.torture.kills:Kills", "commands ended by SIGKILL and said again, bytes compared"),
-    "disk": ("tests.torture.kills:Disk", "commands without room, then with room, bytes compared"),
-    "studio": ("tests.torture.studio:Studio", "requests, bytes and connections that mean no good"),
-}
-SHARES = {"files": 3, "models": 2, "commands": 2, "kills": 2, "disk": 1, "studio": 1}  # of the time
-TURN_S, HANG_S = 60.0, 300.0
+SHARES = {"files": 3, "models": 2, "commands": 1, "kills": 4, "disk": 1, "studio": 1}  # of the time
+TURN_S, TURNS, HANG_S = 600.0, 12, 300.0  # the longest turn; the least number of turns
 Counts = dict[str, float]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.torture", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.torture",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--hours", type=float, default=0.5)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("torture"))
     parser.add_argument("--only", choices=CAMPAIGNS)
     parser.add_argument("--trial", type=int, help="do one trial again, and say what is wrong")
-    parser.add_argument(
-        "--work", type=float, help=argparse.SUPPRESS
-    )  # seconds: this is the process of a campaign
+    parser.add_argument("--input", type=Path, help="read one damaged input again, and say what is wrong")
     given = parser.parse_args()
-    given.out = given.out.resolve()
-    given.out.mkdir(parents=True, exist_ok=True)
-    if given.work is not None:
-        work(given.out, given.only, given.seed, given.trial, given.work)
-    elif given.trial is not None:
-        print(
-            attempt(prepared(given.only), given.out, given.only, given.seed, given.trial)
-            or "nothing is wrong"
-        )
-        sys.stdout.flush()
-        os._exit(0)
-    else:
-        names = (
-            [given.only] if given.only else [name for name in CAMPAIGNS if name != "disk" or not os.geteuid()]
-        )
-        sys.exit(oversee(given.out, names, given.seed, 3600 * given.hours))
+    out = given.out.resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    if given.trial is not None or given.input is not None:
+        print(again(out, given) or "nothing is wrong", flush=True)
+        os._exit(0)  # whatever still serves
+    able = [name for name in CAMPAIGNS if name != "disk" or not os.geteuid()]
+    sys.exit(oversee(out, [given.only] if given.only else able, given.seed, 3600 * given.hours))
 
 
-def prepared(name: str) -> object:
-    """A campaign, in a folder of its own."""
-    module, kind = CAMPAIGNS[name][0].split(":")
-    home = Path(tempfile.mkdtemp(prefix=f"torture-{name}-"))
-    (home / "home").mkdir()
-    return getattr(import_module(module), kind)(home / "home")
+def again(out: Path, given: argparse.Namespace) -> str | None:
+    """What is wrong with one trial or input."""
+    from tests.torture.campaign import attempt
 
-
-def work(out: Path, name: str, seed: int, start: int, seconds: float) -> None:
-    """Do the trials of one turn, then leave a note of the next one's number."""
-    logging.disable()
-    warnings.simplefilter("ignore")
-    campaign = prepared(name)
-    following = run_trials(campaign, out, name, seed, start, seconds)
-    shutil.rmtree(campaign.home.parent, ignore_errors=True)
-    (out / f"{name}.next").write_text(str(following))
-    os._exit(0)  # whatever still serves
+    campaign = prepared(out, given.only)
+    if given.input is not None:
+        return campaign.judge(given.input.read_bytes())
+    return attempt(campaign, out, given.only, given.seed, given.trial)
 
 
 def oversee(out: Path, names: list[str], seed: int, seconds: float) -> int:
@@ -92,55 +63,36 @@ def oversee(out: Path, names: list[str], seed: int, seconds: float) -> int:
     while (left := end - time.monotonic()) > 1:
         spent = {name: counts.get(name, {}).get("seconds", 0.0) / SHARES[name] for name in names}
         name = min(names, key=spent.__getitem__)
-        take_turn(
-            out,
-            name,
-            seed,
-            min(TURN_S, left),
-            counts.setdefault(name, {"next": 0, "seconds": 0.0, "peak_mb": 0.0}),
-        )
-        counts[name]["failed"] = len(list((out / "failures").glob(f"{name}-{seed}-*")))
+        mine = counts.setdefault(name, {"next": 0, "seconds": 0.0, "peak_mb": 0.0})
+        take_turn(out, name, seed, min(TURN_S, seconds / TURNS, left), mine)
+        mine["failed"] = sum(path.is_dir() for path in (out / "failures").glob(f"{name}-{seed}-*"))
         book.write_text(json.dumps(counts, indent=2))
-        print(
-            f"{name}: {counts[name]['next']:,.0f} tried, {counts[name]['failed']:,.0f} failed",
-            file=sys.stderr,
-        )
+        print(f"{name}: {mine['next']:,.0f} tried, {mine['failed']:,.0f} failed", file=sys.stderr)
     print(table(counts, seed))
     return int(any(one["failed"] for one in counts.values()))
 
 
 def take_turn(out: Path, name: str, seed: int, seconds: float, counts: Counts) -> None:
     """One process of a campaign, watched."""
-    begin, start = time.monotonic(), int(counts["next"])
-    for suffix in ("current", "next"):
-        (out / f"{name}.{suffix}").unlink(missing_ok=True)
-    words = [
-        "--out",
-        str(out),
-        "--only",
-        name,
-        "--seed",
-        str(seed),
-        "--trial",
-        str(start),
-        "--work",
-        str(seconds),
-    ]
+    begin, start, current = time.monotonic(), int(counts["next"]), out / f"{name}.current"
+    current.unlink(missing_ok=True)
+    words = [str(word) for word in (out, name, seed, start, seconds)]
     with (out / f"{name}.log").open("wb") as log:
-        process = subprocess.Popen([sys.executable, "-m", "tests.torture", *words], stdout=log, stderr=log)
-        status, peak = _watch(process, out / f"{name}.current")
-    counts["seconds"] += time.monotonic() - begin
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.torture.worker", *words], stdout=log, stderr=log
+        )
+        status, peak = _watch(process, current)
+    done = json.loads(current.read_text() or "{}") if current.exists() else {}
+    number = done.pop("number", start)
+    for key, value in done.items():
+        counts[key] = counts.get(key, 0) + value
+    counts |= {"next": number + bool(status), "seconds": counts["seconds"] + time.monotonic() - begin}
     counts["peak_mb"] = max(counts["peak_mb"], peak)
-    if status == 0:
-        counts["next"] = int((out / f"{name}.next").read_text())
-        return
-    current = out / f"{name}.current"
-    number = int(current.read_text()) if current.exists() else start
-    folder = out / "failures" / f"{name}-{seed}-{number}"
-    folder.mkdir(parents=True, exist_ok=True)
-    said = (out / f"{name}.log").read_bytes()[-2000:].decode(errors="replace")
-    (folder / "WHY.txt").write_text(f"the process ended with {status} (-9: it hung)\n{said}")
-    counts["next"] = number + 1
+    if status:
+        folder = out / "failures" / f"{name}-{seed}-{number}"
+        folder.mkdir(parents=True, exist_ok=True)
+        said = (out / f"{name}.log").read_bytes()[-2000:].decode(errors="replace")
+        (folder / "WHY.txt").write_text(f"the process ended with {status} (-9: it hung)\n{said}")
 
 
 def _watch(process: subprocess.Popen[bytes], current: Path) -> tuple[int, float]:
@@ -164,11 +116,11 @@ def table(counts: dict[str, Counts], seed: int) -> str:
     rows = ["| campaign | tried | failed | minutes | peak memory |", "|---|---:|---:|---:|---:|"]
     for name, one in counts.items():
         tried, failed = (f"{one[key]:,.0f}" for key in ("next", "failed"))
+        tried += f", {one['kills']:,.0f} kills" if "kills" in one else ""
         minutes, peak = f"{one['seconds'] / 60:.1f}", f"{one['peak_mb']:,.0f} MB"
         rows.append(f"| {name}: {CAMPAIGNS[name][1]} | {tried} | {failed} | {minutes} | {peak} |")
     return "\n".join([f"seed {seed}", "", *rows])
 
 
 if __name__ == "__main__":
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     main()

@@ -1,12 +1,14 @@
 """What a campaign is: numbered trials, each a pure function of its number, that keep what they fail at."""
 
 import hashlib
+import json
 import os
 import random
 import shutil
 import time
 import traceback
 from abc import ABC, abstractmethod
+from collections import Counter
 from pathlib import Path
 
 from unmask.errors import UnmaskError
@@ -21,23 +23,24 @@ class Campaign(ABC):
 
     def __init__(self, home: Path) -> None:
         self.home = home
+        self.counts: Counter[str] = Counter()  # beside the trials, such as kills
 
     @abstractmethod
     def trial(self, rng: random.Random, folder: Path) -> str | None:
         """Try one input, kept in ``folder``; say what is wrong with what came of it, if anything is."""
 
+    def run(self, out: Path, name: str, seed: int, start: int, seconds: float) -> None:
+        """Do trials from number ``start`` on until the time is up."""
+        end, number = time.monotonic() + seconds, start
+        while time.monotonic() < end:
+            self.note(out, name, number)
+            attempt(self, out, name, seed, number)
+            number += 1
+        self.note(out, name, number)
 
-def run_trials(campaign: Campaign, out: Path, name: str, seed: int, start: int, seconds: float) -> int:
-    """Do trials from number ``start`` on until the time is up; return the number of the next one.
-
-    The number of the trial at work stands in a file: whoever watches knows what a kill or a hang was at.
-    """
-    end, number = time.monotonic() + seconds, start
-    while time.monotonic() < end:
-        (out / f"{name}.current").write_text(str(number))
-        attempt(campaign, out, name, seed, number)
-        number += 1
-    return number
+    def note(self, out: Path, name: str, number: int) -> None:
+        """Leave the number at work in a file: whoever watches knows what a kill or a hang was at."""
+        (out / f"{name}.current").write_text(json.dumps({"number": number, **self.counts}))
 
 
 def attempt(campaign: Campaign, out: Path, name: str, seed: int, number: int) -> str | None:

@@ -2,20 +2,16 @@
 
 import io
 import json
-import random
-import shutil
 import tarfile
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import lmdb
 import numpy as np
 from PIL import Image
 
-from tests.torture.campaign import REFUSALS, Campaign
-from tests.torture.mutate import mutated
+from tests.torture.fuzz import Damage, Reader
 from unmask.config import CodecTraining, PriorTraining, merge, read_changes
 from unmask.data.captions import read_captions
 from unmask.data.config import ImagesConfig
@@ -43,52 +39,9 @@ PROTOCOL = Protocol(
 )
 
 
-@dataclass(frozen=True)
-class Reader:
-    """A folder that is right, what is read of it, and which of its files are damaged."""
-
-    make: Callable[[Path], None]
-    read: Callable[[Path], object]
-    """What is read; where files carry checksums, always the same or a refusal."""
-    verified: bool = False
-    files: str = "*"
-
-
-class Damage(Campaign):
-    """One file of a right folder is damaged, then it is read."""
-
-    readers: dict[str, Reader]
-
-    def __init__(self, home: Path) -> None:
-        super().__init__(home)
-        self._right: dict[str, object] = {}
-        for name, reader in self.readers.items():
-            (home / name).mkdir()
-            reader.make(home / name)
-            self._right[name] = reader.read(self._copy(name, home / "copy"))
-
-    def trial(self, rng: random.Random, folder: Path) -> str | None:
-        name = rng.choice(list(self.readers))
-        reader, copy = self.readers[name], self._copy(name, folder / name)
-        file = rng.choice(sorted(path for path in copy.rglob(reader.files) if path.is_file()))
-        file.write_bytes(mutated(file.read_bytes(), rng))
-        try:
-            found = reader.read(copy)
-        except REFUSALS:
-            return None
-        if reader.verified and found is not None and found != self._right[name]:
-            return f"{name}: {file.name} was damaged, and something else was read without a word: {found}"
-        return None
-
-    def _copy(self, name: str, target: Path) -> Path:
-        shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(self.home / name, target)
-        return target
-
-
-def picture(kind: str = "png", number: int = 0, **options: object) -> bytes:
+def picture(kind: str = "png", number: int = 0, size: tuple[int, int] = (12, 10), **options: object) -> bytes:
     file = io.BytesIO()
-    pixels = np.random.default_rng(number).integers(0, 256, (12, 10, 3), dtype=np.uint8)
+    pixels = np.random.default_rng(number).integers(0, 256, (*size, 3), dtype=np.uint8)
     Image.fromarray(pixels).save(file, kind, **options)
     return file.getvalue()
 
@@ -109,9 +62,9 @@ def settings(folder: Path) -> None:
         merge(PriorTraining() if path.stem == "prior" else CodecTraining(), read_changes(path))
 
 
-def make_pictures(folder: Path) -> None:
-    for kind, options in FORMATS.items():
-        (folder / f"a.{kind}").write_bytes(picture(kind, **options))
+def make_picture(folder: Path) -> None:
+    kind = folder.name
+    (folder / "picture").write_bytes(picture(kind, **FORMATS[kind]))
 
 
 def make_zip(folder: Path) -> None:
@@ -145,8 +98,8 @@ def make_idx(folder: Path) -> None:
 
 def make_lmdb(folder: Path) -> None:
     with lmdb.open(str(folder), map_size=1 << 22) as database, database.begin(write=True) as transaction:
-        for number in range(200):
-            transaction.put(b"%040d" % number, picture(number=number) if number < 3 else bytes(number * 30))
+        for number in range(30):
+            transaction.put(b"%040d" % number, picture(number=number) if number < 3 else bytes(number * 150))
     (folder / "lock.mdb").unlink()
 
 
@@ -199,9 +152,10 @@ def read_rows(folder: Path) -> object:
 
 class Files(Damage):
     readers = {  # noqa: RUF012
-        "pictures": Reader(
-            make_pictures, lambda folder: [decode(path.read_bytes()) for path in folder.iterdir()]
-        ),
+        **{
+            kind: Reader(make_picture, lambda folder: decode((folder / "picture").read_bytes()))
+            for kind in FORMATS
+        },
         "zip": Reader(make_zip, survey),
         "tar": Reader(make_tar("tar"), survey),
         "tar.gz": Reader(make_tar("tar.gz"), survey),

@@ -24,16 +24,22 @@ FEW_CODES = "--codec.quantizer.kmeans-batches 1 --codec.quantizer.codebook-size 
 COMMANDS = {
     "sample": "sample MODEL --count 6 --batch 2 --steps 2 --device cpu --out out",
     "encode": "encode MODEL PICTURES --device cpu --out out",
+    "canvas": "canvas MODEL --size 32x16 --steps 4 --device cpu --out out.png",
+    "inpaint": "inpaint MODEL PICTURES --box 4,4,8,8 --count 1 --steps 2 --device cpu --out out",
+    "score": "score MODEL PICTURES --draws 2 --split all --device cpu --csv out.csv",
     "half": "export MODEL --to half --out out",
     "codec": f"train codec PICTURES {SHORT} {FEW_CODES} --out out",
     "prior": f"train prior MODEL PICTURES {SHORT} --out out",
 }
-COMPARED = ("*.png", "codes.npy", "codes.json", "*.safetensors", "unmask.json")
+COMPARED = ("out.*", *(f"out/**/{name}" for name in ("*.png", "codes.*", "*.safetensors", "unmask.json")))
 TIMEOUT_S = 240
 PRELOADED = (
     "training.train",
     "samples",
     "cli.sample",
+    "cli.canvas",
+    "cli.inpaint",
+    "cli.score",
     "cli.encode",
     "cli.export",
     "cli.train_codec",
@@ -42,7 +48,7 @@ PRELOADED = (
 
 
 class Kills(Campaign):
-    """Each trial kills one command once or twice, sometimes with a second process at the same work."""
+    """Each trial kills one command one to three times, sometimes with a second process at the same work."""
 
     def __init__(self, home: Path) -> None:
         super().__init__(home)
@@ -51,7 +57,7 @@ class Kills(Campaign):
         bundles.save(untrained(), home / "model")
         (home / "pictures").mkdir()
         for number in range(8):
-            (home / "pictures" / f"{number}.png").write_bytes(picture(number=number))
+            (home / "pictures" / f"{number}.png").write_bytes(picture(number=number, size=(20, 18)))
         self._expected: dict[str, dict[str, str]] = {}
         self._seconds: dict[str, float] = {}
 
@@ -59,13 +65,14 @@ class Kills(Campaign):
         name = rng.choice(list(COMMANDS))
         if name not in self._expected and (wrong := self._learn(name)):
             return wrong
-        for _ in range(rng.choice((1, 2))):
+        for _ in range(rng.choice((1, 2, 3))):
             working = [
                 self._begin(name, folder) for _ in range(rng.choice((1, 1, 2)) if name == "sample" else 1)
             ]
             time.sleep(rng.uniform(0, 1.1 * self._seconds[name]))
             os.kill(working[0], signal.SIGKILL)
             os.waitpid(working[0], 0)
+            self.counts["kills"] += 1
             for process in working[1:]:
                 if code := self._end(process):
                     return f"{name}: the process beside the one that was killed ended with {code}"
@@ -78,13 +85,13 @@ class Kills(Campaign):
         if code := self._end(self._begin(name, folder)):
             return f"{name} ended with {code}: {(folder / '.err').read_text()[-2000:]}"
         self._seconds[name] = time.monotonic() - begin
-        self._expected[name] = _digests(folder / "out")
+        self._expected[name] = _digests(folder)
         return None
 
     def _finish(self, name: str, folder: Path) -> str | None:
         if code := self._end(self._begin(name, folder)):
             return f"{name} said again ended with {code}: {(folder / '.err').read_text()[-2000:]}"
-        found, expected = _digests(folder / "out"), self._expected[name]
+        found, expected = _digests(folder), self._expected[name]
         odd = sorted(key for key in found.keys() | expected.keys() if found.get(key) != expected.get(key))
         return f"{name}: other bytes in {odd}" if odd else None
 
@@ -163,5 +170,5 @@ def _forked(work: Callable[[], None], folder: Path) -> int:
 
 def _digests(folder: Path) -> dict[str, str]:
     """The bytes of what a command is for; logs have times in them."""
-    files = {path for pattern in COMPARED for path in folder.rglob(pattern) if not path.name.startswith(".")}
+    files = {path for pattern in COMPARED for path in folder.glob(pattern) if not path.name.startswith(".")}
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}

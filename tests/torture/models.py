@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from tests.torture.files import Damage, Reader
+from tests.torture.fuzz import Damage, Reader
 from tests.untrained import untrained
 from unmask.data.codes import open_codes
 from unmask.pipeline import Pipeline
@@ -89,7 +89,7 @@ def read_codes(folder: Path) -> object:
 class Models(Damage):
     readers = {  # noqa: RUF012
         "bundle": Reader(make_bundle, read_bundle, verified=True),
-        "run": Reader(make_run, read_config, verified=True, files="*.json*"),
+        "run": Reader(make_run, read_config, verified=True, files="*.json*", writes=True),
         "checkpoints": Reader(make_run, read_checkpoint, verified=True, files="state.*"),
         "codes": Reader(make_codes, read_codes, verified=True),
     }

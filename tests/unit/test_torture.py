@@ -1,12 +1,13 @@
 """The harness that looks for failures finds them, keeps them, and goes on behind them."""
 
+import json
 import time
 
 import pytest
 
 from tests.torture import __main__ as torture
-from tests.torture.campaign import Campaign, attempt, generator, run_trials
-from tests.torture.files import Damage, Reader
+from tests.torture.campaign import Campaign, attempt, generator
+from tests.torture.fuzz import Damage, Reader
 from tests.torture.mutate import mutated
 
 
@@ -30,10 +31,13 @@ def test_a_failing_input_is_kept_with_its_reason_and_others_are_not(tmp_path):
     )  # so it can be done again
 
 
-def test_the_number_at_work_is_known_to_whoever_watches(tmp_path):
-    following = run_trials(Brittle(tmp_path), tmp_path, "brittle", 5, 40, seconds=0.05)
-    assert following > 40
-    assert (tmp_path / "brittle.current").read_text() == str(following - 1)
+def test_the_number_at_work_and_its_counts_are_known_to_whoever_watches(tmp_path):
+    campaign = Brittle(tmp_path)
+    campaign.counts["kills"] = 3
+    campaign.run(tmp_path, "brittle", 5, 40, seconds=0.05)
+    noted = json.loads((tmp_path / "brittle.current").read_text())
+    assert noted.pop("number") > 40
+    assert noted == {"kills": 3}
 
 
 def test_mutations_are_many_and_repeatable():
@@ -44,18 +48,32 @@ def test_mutations_are_many_and_repeatable():
     mutated(b"", generator(0, "m", 0))
 
 
-def test_a_reader_that_takes_damaged_bytes_for_right_ones_is_found(tmp_path):
-    class Credulous(Damage):
-        readers = {  # noqa: RUF012
-            "text": Reader(
-                lambda folder: (folder / "file").write_bytes(b"right") and None,
-                lambda folder: (folder / "file").read_bytes(),
-                verified=True,
-            )
-        }
+class Credulous(Damage):
+    """Believes whatever stands in its file, and needs a t."""
 
-    (tmp_path / "home").mkdir()
-    assert "without a word" in attempt(Credulous(tmp_path / "home"), tmp_path, "text", 0, 0)
+    readers = {  # noqa: RUF012
+        "text": Reader(
+            lambda folder: (folder / "file").write_bytes(b"right") and None,
+            lambda folder: (folder / "file").read_bytes().index(b"t") and (folder / "file").read_bytes(),
+            verified=True,
+        )
+    }
+
+
+def test_readers_that_break_or_take_damaged_bytes_for_right_ones_are_found(tmp_path):
+    damage = Credulous(tmp_path)
+    assert damage.judge(b"\0right") is None
+    assert "without a word" in damage.judge(b"\0bright")
+    assert "ValueError" in damage.judge(b"\0")
+    assert damage.judge(b"\0right") is None  # what was damaged has been put back
+
+
+def test_one_input_is_kept_for_each_place_that_fails(tmp_path):
+    damage, known = Credulous(tmp_path), set()
+    for number, data in enumerate((b"\0a", b"\0b", b"\0tt")):
+        damage._keep(tmp_path / str(number), data, damage.judge(data), known)
+    assert [path.name for path in sorted(tmp_path.glob("[0-9]"))] == ["0", "2"]
+    assert (tmp_path / "2" / "INPUT").read_bytes() == b"\0tt"
 
 
 @pytest.mark.parametrize(("script", "status"), [("import os; os.abort()", -6), ("while True: pass", -9)])
@@ -64,13 +82,13 @@ def test_a_process_that_dies_or_hangs_costs_its_input_alone(tmp_path, monkeypatc
     begin = torture.subprocess.Popen
 
     def working(words, **streams):
-        (tmp_path / "files.current").write_text("17")
+        (tmp_path / "files.current").write_text('{"number": 17, "kills": 4}')
         return begin([words[0], "-c", script], **streams)
 
     monkeypatch.setattr(torture.subprocess, "Popen", working)
-    counts = {"next": 10, "seconds": 0.0, "peak_mb": 0.0}
+    counts = {"next": 10, "seconds": 0.0, "peak_mb": 0.0, "kills": 2}
     torture.take_turn(tmp_path, "files", 0, 1, counts)
-    assert counts["next"] == 18
+    assert (counts["next"], counts["kills"]) == (18, 6)
     assert str(status) in (tmp_path / "failures/files-0-17/WHY.txt").read_text()
 
 
