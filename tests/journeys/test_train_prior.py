@@ -1,10 +1,13 @@
 """Stage 2 from the command line: encode, train, be killed, go on, score."""
 
 import csv
+import re
 import shutil
 import time
 
+import numpy as np
 import pytest
+from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from unmask.training.runs import Run
@@ -49,6 +52,9 @@ def test_an_autoregressive_prior_takes_the_same_commands_straight_from_pictures(
     autoregressive = ["--kind", "autoregressive", "--loop.steps", "4", "--out", "autoregressive"]
     shell("train", "prior", codec, pictures, *PRIOR, *autoregressive)
     assert "exactly" in shell("score", "autoregressive/best", pictures)
+    Image.fromarray(np.load(pictures)[0]).save(shell.folder / "one.png")
+    said = shell("score", "autoregressive", "one.png")
+    assert re.search(r"exactly \d\.\d+ bits per code, 1 picture\n", said)
 
 
 def test_mistakes_are_one_sentence_each(shell, codec, pictures, tmp_path):

@@ -95,8 +95,9 @@ def main(argv: list[str]) -> None:
         )
     columns = {"bits_per_code": scores.bits}
     exact = "exactly" if model.prior.causal else "at most"
+    pictures = "1 picture" if len(pixels) == 1 else f"{len(pixels)} pictures"
     tell(
-        f"{exact} {scores.mean:.4f} ± {scores.standard_error:.4f} bits per code, {len(pixels)} pictures",
+        f"{exact} {_measured(scores.mean, scores.standard_error)} bits per code, {pictures}",
         bits_per_code=scores.mean,
         standard_error=scores.standard_error,
         exact=model.prior.causal,
@@ -111,6 +112,11 @@ def main(argv: list[str]) -> None:
         sheet = _map(model, head, pixels, arguments)
         write_pictures([sheet], arguments.map)
         tell(f"pictures, their reconstructions, and where the bits are: {arguments.map}", map=arguments.map)
+
+
+def _measured(mean: float, standard_error: float) -> str:
+    """A mean and its standard error, which a single picture has not."""
+    return f"{mean:.4f}" if math.isnan(standard_error) else f"{mean:.4f} ± {standard_error:.4f}"
 
 
 def _fitted(model: "Pipeline", arguments: Arguments) -> "ScaleHead":
@@ -134,7 +140,7 @@ def _per_dimension(
     with bar("scoring pixels") as report:
         found = bits_per_dimension(model.codec, head, pixels, bits_per_code, bits=bits, report=report)
     tell(
-        f"at most {found.mean:.4f} ± {found.standard_error:.4f} bits per dimension at {bits} bits: "
+        f"at most {_measured(found.mean, found.standard_error)} bits per dimension at {bits} bits: "
         f"{fmean(found.of_pixels):.4f} for pixels given their codes, {fmean(found.of_codes):.4f} for codes",
         bits_per_dimension=found.mean,
         bits_per_dimension_standard_error=found.standard_error,

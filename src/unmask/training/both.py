@@ -1,5 +1,6 @@
 """Both stages as one training: a plan, the codec, its codes, the prior. The same again goes on with it."""
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -35,6 +36,7 @@ ANOTHER = "name another:  --out runs/another"
 USABLE = 0.85  # of the time; the rest is for reading, encoding and validating
 SHARES = {"codec": 0.4, "prior": 0.6}
 LEAST = 50  # steps of a stage
+VALIDATIONS = 4  # of a stage with fewer steps than its preset; each takes as long as several steps
 MEASURED = 3  # steps, after a first one
 
 
@@ -87,8 +89,10 @@ def _stage(folder: Path, train: Callable[..., Run], changes: dict[str, Any]) -> 
 
 
 def _changes(plan: Plan, stage: str) -> dict[str, Any]:
+    steps, preset = plan.steps[stage], {"codec": codec_preset, "prior": prior_preset}[stage](plan.preset)
+    short = {"validate_every": math.ceil(steps / VALIDATIONS)} if steps < preset.loop.steps else {}
     images = {"images": {"size": plan.size}} if plan.size and stage == "codec" else {}
-    return {"preset": plan.preset, "loop": {"steps": plan.steps[stage]}, "engine": plan.engine} | images
+    return {"preset": plan.preset, "loop": {"steps": steps} | short, "engine": plan.engine} | images
 
 
 def _settled(out: Path, asked: Plan) -> Plan:

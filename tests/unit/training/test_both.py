@@ -64,6 +64,12 @@ def test_hours_are_shared_by_the_stages_that_are_trained(asked, monkeypatch):
     assert both._measured(Plan(data="", hours=1, codec="emoji")).steps == {"prior": int(14400 * both.USABLE)}
 
 
+def test_a_short_stage_is_validated_four_times_and_a_long_one_as_its_preset_says():
+    plan = Plan(data="", steps={"codec": 50, "prior": 9000})
+    assert both._changes(plan, "codec")["loop"] == {"steps": 50, "validate_every": 13}
+    assert both._changes(plan, "prior")["loop"] == {"steps": 9000}
+
+
 @pytest.mark.parametrize(
     "text",
     [
