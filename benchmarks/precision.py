@@ -47,7 +47,7 @@ def inference(batch: int = 16, repeats: int = 9) -> None:
     where = torch.zeros(codes.shape, dtype=torch.bool)
     where[:, ::64] = True  # four codes a step
     images = torch.rand(batch, 3, 64, 64, generator=generator(0, "images"))
-    passes = {name: partial(model.denoiser, codes, where) for name, model in models.items()}
+    passes = {name: partial(model.sampler.denoiser, codes, where) for name, model in models.items()}
     encodings = {"float32": partial(codec.encode, images), "bfloat16": lambda: lowered(codec, images)}
     config = {"model": "emoji", "batch": batch}
     with torch.no_grad():

@@ -17,7 +17,7 @@ RANKS = [
     {"data", "diffusion"},
     {"evaluation", "onnx"},
     {"models"},
-    {"editing", "importers", "prompts", "training"},
+    {"generation", "importers", "training"},
     {"pipeline"},
     {"samples"},
     {"demo", "studio", "sweep"},

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from unmask.data.pixels import PixelSet
     from unmask.diffusion.fill import OnStep
     from unmask.distributed import Processes
+    from unmask.generation.prompts import Prompt
     from unmask.pipeline import Pipeline
-    from unmask.prompts import Prompt
 
 STAMP = "samples.json"  # what a folder's pictures are
 NOISE = 2  # how a seed becomes noise; 1 was before it was a hash of its address

@@ -8,9 +8,9 @@ import torch
 
 from unmask.data.codes import Codes, Stamp
 from unmask.diffusion.guidance import Given
+from unmask.generation.prompts import Words
 from unmask.models import prior_from, vocabulary_from
 from unmask.prior.config import PriorConfig
-from unmask.prompts import Words
 from unmask.storage.bundles import Part
 from unmask.training.config import DiffusionConfig, EngineConfig, LoopConfig, OptimConfig
 from unmask.training.engine import Engine

@@ -103,7 +103,7 @@ def test_those_that_the_model_thinks_least_of_are_the_dearest(model, picture):
 
     seen = []
     model.vary(picture, strength=0.25, unlikely=True, seed=4, steps=1, on_step=seen.append, count=2)
-    edit = model.told(model.settings("edit")).varied(picture, 0.25, unlikely=True)
+    edit = model.editor.told("edit").varied(picture, 0.25, unlikely=True)
     codes = codes_of(model, [picture]).flatten(1)
     nats = code_nats(model.prior, codes, 0, num_pairs=4, seed=4)[0]
     (dearest,) = forget(torch.ones(16, dtype=torch.bool), 0.25, 1, seed=0, nats=nats)

@@ -8,7 +8,7 @@ import torch
 from PIL import Image
 
 from tests.untrained import FACTOR, K, untrained
-from unmask.editing import MARGIN
+from unmask.generation.editing import MARGIN
 from unmask.pipeline import Pipeline
 
 SEAM = 3

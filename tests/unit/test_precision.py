@@ -26,7 +26,7 @@ def test_logits_of_bfloat16_are_close_and_float32(models):
     """A mantissa of 8 bits: each of a few products is off by 2⁻⁹ at most."""
     codes, where = torch.full((2, 16), 16), torch.ones(2, 16, dtype=torch.bool)
     codes[:, ::2] = 3
-    exact, rounded = (models[how].denoiser(codes, where) for how in ("32", "bf16"))
+    exact, rounded = (models[how].sampler.denoiser(codes, where) for how in ("32", "bf16"))
     assert torch.equal(exact, models["32"].prior(codes, where))
     assert rounded.dtype == torch.float32
     assert not torch.equal(exact, rounded)
@@ -63,6 +63,20 @@ def test_what_never_computes_in_bfloat16_has_the_same_name_in_any_precision():
     for model in (untrained("autoregressive"), replace(untrained(), prior=None)):
         one, other = (Pipeline(model, torch.device("cpu"), "torch", how) for how in ("32", "bf16"))
         assert one.fingerprint == other.fingerprint
+
+
+def test_auto_is_asked_again_of_another_device(monkeypatch):
+    monkeypatch.setattr(
+        "unmask.generation.sampler.wants_bfloat16",
+        lambda precision, device: (precision, device) == ("auto", "cpu"),
+    )
+    monkeypatch.setattr("unmask.pipeline.require_device", torch.device)
+    model = Pipeline(untrained(), torch.device("cpu"), "torch", "auto")
+    assert model.fingerprint.endswith("-bf16")
+    here = model.sampler.denoiser
+    model.to("meta")
+    assert not model.fingerprint.endswith("-bf16")
+    assert model.sampler.denoiser is not here
 
 
 def test_codes_of_bfloat16_are_nearly_those_of_float32_and_kept_apart(tmp_path, monkeypatch):

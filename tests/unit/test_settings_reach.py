@@ -1,9 +1,11 @@
 """A setting is said once, in ``Settings``, and is then everywhere: adding a field is all there is to do."""
 
+import inspect
 import json
 from dataclasses import fields, replace
 from importlib import import_module
 from itertools import product
+from typing import get_type_hints
 
 import pytest
 import torch
@@ -11,7 +13,7 @@ import tyro
 
 from tests.untrained import untrained
 from unmask.cli.evaluate import Arguments as Evaluate
-from unmask.diffusion.settings import SETTINGS, Settings, combinations
+from unmask.diffusion.settings import SETTINGS, Changes, Settings, combinations
 from unmask.evaluation.estimate import Estimate
 from unmask.evaluation.protocol import Protocol
 from unmask.evaluation.results import Results, in_words
@@ -79,10 +81,23 @@ def test_its_help_is_on_the_command_line(name, use, capsys):
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_a_keyword_of_python(name, model, monkeypatch):
     seen = []
-    monkeypatch.setattr("unmask.pipeline.sample_codes", lambda *given, **more: seen.append(given[3]) or 1 / 0)
+    asked = "unmask.generation.sampler.sample_codes"
+    monkeypatch.setattr(asked, lambda *given, **more: seen.append(more["settings"]) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         model.sample(1, **{name: another(name)})
     assert seen == [Settings(**{name: another(name)})]
+
+
+def test_type_checkers_know_it_as_a_keyword_of_its_type():
+    assert get_type_hints(Changes) == get_type_hints(Settings)
+
+
+@pytest.mark.parametrize("method", ["sample", "canvas", "inpaint", "vary", "extend"])
+def test_help_names_it_among_the_keywords_of_all_that_draws(method, model):
+    named = list(inspect.signature(getattr(model, method)).parameters)
+    assert [name for name in named if name in NAMES] == NAMES
+    assert {"negative", "guide", "settings", "seed", "progress", "on_step"} < set(named)
+    assert "how" not in named
 
 
 @pytest.mark.parametrize(("name", "use"), USES)

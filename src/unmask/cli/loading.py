@@ -36,13 +36,11 @@ def open_images(model: "Pipeline", data: str, split: Side, *, captions: str = "n
     """A side of a set, saying how much of the set it is; or the picture of a single file."""
     import numpy as np
 
-    from unmask.data.pictures import open_picture
+    from unmask.data.pictures import squares_of
     from unmask.data.pixels import PixelSet
-    from unmask.data.transforms import square
 
     if is_picture(data):
-        image = square(open_picture(data, model.images.background), model.image_size)
-        pixels = np.asarray(image)[None]
+        (pixels,) = squares_of(data, model.image_size, model.images.background)
         return PixelSet([Path(data).name], np.arange(1), lambda rows: pixels[rows], [data])
     if split == "all":
         return model.open(data, captions=captions)

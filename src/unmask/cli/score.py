@@ -178,7 +178,7 @@ def _map(
         bits = pixel_nats(model.codec, head, images, arguments.bits).sum(1) / math.log(2)
         columns.append(_heat(bits, "a pixel"))
     flat = rearrange(codes, "B h w -> B (h w)")
-    nats = code_nats(model.unconditional, flat, 0, num_pairs=arguments.draws, seed=arguments.seed)
+    nats = code_nats(model.sampler.unconditional, flat, 0, num_pairs=arguments.draws, seed=arguments.seed)
     by_code = rearrange(nats / math.log(2), "B (h w) -> B h w", h=codes.shape[1])
     factor = model.codec.config.factor
     columns.append(_heat(repeat(by_code, "B h w -> B (h y) (w x)", y=factor, x=factor), "a code"))

@@ -3,6 +3,7 @@
 import io
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard, Union
 
@@ -12,7 +13,7 @@ from PIL import Image
 
 from unmask.data.base import MAX_FILE_BYTES
 from unmask.data.provenance import chunks_of
-from unmask.data.transforms import decode, develop
+from unmask.data.transforms import Pixels8, decode, develop, square
 from unmask.errors import DataError
 
 if TYPE_CHECKING:
@@ -53,6 +54,13 @@ def open_picture(picture: Picture, background: str = "white") -> Image.Image:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
+
+
+def squares_of(pictures: Pictures, size: int, background: str = "white", batch: int = 1) -> Iterator[Pixels8]:
+    """(B, S, S, 3) pixels of the centres of pictures, so many at a time."""
+    remaining = each_picture(pictures)
+    while some := [open_picture(picture, background) for picture in islice(remaining, batch)]:
+        yield np.stack([np.asarray(square(picture, size)) for picture in some])
 
 
 def _no_picture(thing: object) -> DataError:

@@ -1,8 +1,10 @@
 """Squares of pixels, ready to be read by number: from a memory-mapped file, or decoded when asked for."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +15,7 @@ from unmask.data.captions import Caption, read_captions
 from unmask.data.config import ImagesConfig
 from unmask.data.crops import Crop
 from unmask.data.prepare import Unusable, decoders, prepare
+from unmask.data.sources import open_source
 from unmask.data.splits import Part, split
 from unmask.data.transforms import Pixels8
 from unmask.errors import ConfigError, DataError
@@ -44,6 +47,19 @@ def open_pixels(
     pairs = {number for number, entry in enumerate(source.entries) if entry.pair}
     captions = [] if config.captions == "none" else read_captions(source, config.captions).texts
     return Pixels(lines, read, config, pairs, captions)
+
+
+def open_set(data: str, config: ImagesConfig, split: Part | None = None, *, keep: bool = True) -> "PixelSet":
+    """A data set, or a part of it; what is decoded is kept on disk, or else while the set is used."""
+    source, place = open_source(data), cache_folder()
+    if keep:
+        pixels = open_pixels(source, config)
+    else:
+        place.mkdir(parents=True, exist_ok=True)
+        # What is mapped stays there until nobody reads it, though its folder is gone.
+        with TemporaryDirectory(dir=place) as folder:
+            pixels = open_pixels(source, replace(config, cache="prepared"), Path(folder))
+    return pixels.split(split) if split else pixels.whole()
 
 
 def nothing_usable(source: Source, unusable: Sequence[Unusable]) -> DataError:
@@ -135,6 +151,10 @@ class PixelSet:
     def spread(self, count: int) -> list[int]:
         """At most ``count`` numbers, evenly from the first picture to the last: a set's face."""
         return spread(count, len(self))
+
+    def batches(self, size: int) -> Iterator[Pixels8]:
+        """All pictures in order, so many at a time."""
+        return (self.read(range(len(self))[start : start + size]) for start in range(0, len(self), size))
 
     def read(self, indices: npt.ArrayLike, *draw: int) -> Pixels8:
         """The pictures of these numbers: (B, S, S, 3).

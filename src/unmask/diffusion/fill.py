@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -30,14 +30,21 @@ class Denoiser(Protocol):
         """(B, N) codes with MASK and the (B, N) positions wanted to (where.sum(), K) logits, row-major."""
 
 
-@contextmanager
-def watched(progress: bool, mask_id: int, on_step: OnStep | None) -> Iterator[OnStep | None]:
-    """What is to see the codes after every pass; with ``progress`` a bar counts those that are known."""
-    if not progress:
-        yield on_step
-        return
-    with bar("drawing") as report:
-        yield counting(report, mask_id, on_step)
+class Watch(NamedTuple):
+    """Who sees codes while they are drawn."""
+
+    progress: bool = False
+    """Whether a bar on stderr counts those that are known."""
+    on_step: OnStep | None = None
+
+    @contextmanager
+    def of(self, mask_id: int) -> Iterator[OnStep | None]:
+        """What is to be shown the codes after every pass, until the block ends."""
+        if not self.progress:
+            yield self.on_step
+            return
+        with bar("drawing") as report:
+            yield counting(report, mask_id, self.on_step)
 
 
 def counting(report: Report, mask_id: int, also: OnStep | None = None) -> OnStep:

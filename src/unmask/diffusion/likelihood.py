@@ -246,9 +246,14 @@ def join(scores: Iterable[Score]) -> Score:
     return Score(*(torch.cat(parts) for parts in zip(*scores, strict=True)))
 
 
+def bits_by_picture(score: Score, num_codes: int) -> Tensor:
+    """(n,) bits per code."""
+    return score.nats / (num_codes * math.log(2))
+
+
 def bits_per_code(score: Score, num_codes: int) -> tuple[float, float]:
     """The mean over pictures and its standard error."""
-    bits = score.nats / (num_codes * math.log(2))
+    bits = bits_by_picture(score, num_codes)
     error = bits.std().item() / math.sqrt(len(bits)) if len(bits) > 1 else math.nan
     return bits.mean().item(), error
 

@@ -8,7 +8,7 @@ import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import product
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from unmask.config import merge
 from unmask.errors import ConfigError
@@ -193,6 +193,25 @@ class Settings:
         """What matters for a use, as plain JSON values; ``merge`` reads it back."""
         values = {name: getattr(self, name) for name, each in SETTINGS.items() if use in each.uses}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+class Changes(TypedDict, total=False):
+    """Settings by keyword, as type checkers and editors see them; a test holds them equal."""
+
+    steps: int | None
+    temperature: float | tuple[float, float]
+    guidance: float | tuple[float, float]
+    schedule: str
+    order: str
+    remask: float
+    remask_cap: float
+    top_k: int | None
+    top_p: float
+    choice_temperature: float
+    gamma: float
+    care: str
+    stride: int
+    windows: int | None
 
 
 @dataclass(frozen=True, kw_only=True)

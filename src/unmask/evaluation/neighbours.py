@@ -10,9 +10,9 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from unmask.data.pictures import Picture, open_picture
+from unmask.data.pictures import Picture, squares_of
 from unmask.data.pixels import PixelSet
-from unmask.data.transforms import Pixels8, square
+from unmask.data.transforms import Pixels8
 from unmask.errors import DataError
 from unmask.evaluation.config import Space
 from unmask.evaluation.distances import nearest
@@ -92,7 +92,8 @@ class Neighbourhood:
         if not pictures:
             raise DataError("there are no pictures whose neighbours to find")
         size = self.pixels.read([0]).shape[1]
-        return np.stack([np.asarray(square(open_picture(picture), size)) for picture in pictures])
+        (pixels,) = squares_of(pictures, size, batch=len(pictures))
+        return pixels
 
 
 def nearest_pictures(

@@ -49,7 +49,7 @@ def _settings(model: Pipeline) -> list[Setting]:
     surroundings.
     """
     prior, schedules = model.prior, dict(SETTINGS["schedule"].choices or {})
-    if not model.curve:
+    if not model.sampler.curve:
         del schedules["optimal"]
     own: dict[str, dict[str, Any]] = {
         "steps": {"usual": min(prior.num_positions, limits.MAX_STEPS)},

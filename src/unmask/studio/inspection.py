@@ -11,11 +11,12 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from unmask.data.pictures import encoded
-from unmask.data.transforms import square, to_pictures, to_tensor
+from unmask.data.pictures import encoded, squares_of
+from unmask.data.transforms import to_pictures, to_tensor
 from unmask.diffusion.likelihood import code_nats
 from unmask.evaluation.distortion import psnr
-from unmask.pipeline import BATCH, Pipeline
+from unmask.generation.sampler import BATCH
+from unmask.pipeline import Pipeline
 from unmask.prior.transformer import Transformer
 from unmask.studio.jobs import Outcome, Report
 
@@ -39,7 +40,9 @@ def score(model: Pipeline, picture: Image.Image, draws: int, seed: int, report: 
     codes = model.codec.encode(images)
     with _reporting(model.prior, 2 if model.prior.causal else 2 * draws, report):
         (bits_per_code,) = model.score([seen], draws=draws, seed=seed).bits
-        nats = code_nats(model.unconditional, codes.flatten(1), 0, num_pairs=max(1, draws // 2), seed=seed)
+        nats = code_nats(
+            model.sampler.unconditional, codes.flatten(1), 0, num_pairs=max(1, draws // 2), seed=seed
+        )
     figures = {
         "bits_per_code": bits_per_code,
         "bits": bits_per_code * codes.numel(),
@@ -74,5 +77,5 @@ def _reporting(prior: Transformer, passes: int, report: Report) -> Iterator[None
 
 def _seen(model: Pipeline, picture: Image.Image) -> tuple[Image.Image, Tensor]:
     """The centre of a picture at the model's size, and the same as a (1, 3, S, S) tensor."""
-    seen = square(picture, model.image_size)
-    return seen, to_tensor(np.stack([np.asarray(seen)])).to(model.device)
+    (pixels,) = squares_of(picture, model.image_size)
+    return Image.fromarray(pixels[0]), to_tensor(pixels).to(model.device)

@@ -9,10 +9,11 @@ from torch import Tensor
 
 from unmask.data.patches import Box
 from unmask.data.pictures import encoded
-from unmask.diffusion.fill import OnStep
+from unmask.diffusion.fill import OnStep, Watch
 from unmask.diffusion.settings import Settings
-from unmask.editing import Edit, Editor
 from unmask.errors import ConfigError, DataError
+from unmask.generation.editing import Edit, Editor
+from unmask.generation.sampler import Options
 from unmask.pipeline import Pipeline
 from unmask.studio.inspection import caption, reconstruct, score
 from unmask.studio.jobs import Outcome, Report, Task
@@ -67,43 +68,38 @@ def warm_up(model: Pipeline) -> None:
     codes = torch.full((1, model.prior.num_positions), model.prior.mask_id)
     model.preview(codes)
     if not model.prior.causal:
-        model.editor.denoise(
-            codes.to(model.device), torch.ones_like(codes, dtype=torch.bool).to(model.device)
-        )
+        codes = codes.to(model.device)
+        model.editor.denoisers[0](codes, torch.ones_like(codes, dtype=torch.bool))
 
 
 def _sampling(request: Sample, model: Pipeline) -> Task:
     num_codes = request.count * model.prior.num_positions
     _check_codes(num_codes)
-    _check_words(request, model)
-    settings = settings_of(request, model)
+    for text in (request.prompt or "", request.negative):
+        model.words.ids(text)
+    how = _options(request, model)
 
     def run(report: Report) -> Outcome:
-        pictures = model.sample(
-            request.count,
-            request.prompt,
-            negative=request.negative,
-            settings=settings,
-            seed=request.seed,
-            first=request.first,
-            on_step=_reporting(report, model, num_codes, model.preview),
-        )
-        return _outcome(pictures)
+        on_step = _reporting(report, model, num_codes, model.preview)
+        watched = how | {"on_step": on_step}
+        return _outcome(model.sample(request.count, request.prompt, first=request.first, **watched))
 
     return run
 
 
 def _canvas(request: Canvas, model: Pipeline) -> Task:
-    size, settings = (request.width, request.height), settings_of(request, model)
+    size = request.width, request.height
     h, w = grid = _grid(size, model)
-    editor = _told(request, model)
+    _told(request, model)  # what it does not know is refused now
+    how = _options(request, model)
 
     def show(codes: Tensor) -> list[Image.Image]:
         return [picture.crop((0, 0, *size)) for picture in model.preview(codes, grid)]
 
     def run(report: Report) -> Outcome:
         on_step = _reporting(report, model, h * w, show)
-        return _outcome([editor.canvas(size, settings, seed=request.seed, on_step=on_step)])
+        watched = how | {"on_step": on_step}
+        return _outcome([model.canvas(size, request.prompt or "", **watched)])
 
     return run
 
@@ -132,26 +128,21 @@ def _extending(request: Extend, model: Pipeline) -> Task:
 
 
 def _editing(request: EditRequest, model: Pipeline, edit: Edit) -> Task:
-    settings, num_codes = settings_of(request, model), request.count * edit.num_drawn
+    num_codes = request.count * edit.num_drawn
 
     def run(report: Report) -> Outcome:
         on_step = _reporting(report, model, num_codes, edit.glimpse)
-        return _outcome(
-            edit.draw(request.count, settings, seed=request.seed, rank=request.rank, on_step=on_step)
-        )
+        return _outcome(edit.draw(request.count, rank=request.rank, watch=Watch(on_step=on_step)))
 
     return run
 
 
 def _told(request: Drawing, model: Pipeline) -> Editor:
-    _check_words(request, model)
-    return model.told(settings_of(request, model), request.prompt or "", request.negative)
+    return model.editor.told(request.use, request.prompt or "", **_options(request, model))
 
 
-def _check_words(request: Drawing, model: Pipeline) -> None:
-    """Refuse words that the model does not know."""
-    for text in (request.prompt or "", request.negative):
-        model.words.ids(text)
+def _options(request: Drawing, model: Pipeline) -> Options:
+    return {"negative": request.negative, "seed": request.seed, "settings": settings_of(request, model)}
 
 
 def _check_captions(model: Pipeline) -> None:

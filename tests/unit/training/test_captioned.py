@@ -120,7 +120,7 @@ def test_scores_are_of_codes_that_nothing_was_told_of(model):
     picture = model.sample(1, steps=2)[0]
     assert len(model.score([picture]).bits) == 1
     codes = torch.zeros(1, model.prior.num_positions, dtype=torch.int64)
-    assert code_nats(model.unconditional, codes, 0, num_pairs=2).shape == codes.shape
+    assert code_nats(model.sampler.unconditional, codes, 0, num_pairs=2).shape == codes.shape
 
 
 def test_pictures_are_captioned_in_words_of_the_training(model):

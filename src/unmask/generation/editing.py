@@ -1,8 +1,10 @@
 """Pictures larger than those of the training, and parts of pictures drawn again."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -17,74 +19,151 @@ from unmask.data.provenance import Provenance, inscribed
 from unmask.data.transforms import MAX_PIXELS, TOO_LARGE, to_pictures, to_tensor
 from unmask.diffusion.canvas import Canvas
 from unmask.diffusion.care import Work, plan_work
-from unmask.diffusion.fill import Denoiser, OnStep, watched
+from unmask.diffusion.fill import Denoiser, Watch
 from unmask.diffusion.guidance import Guided, without_context
 from unmask.diffusion.inpaint import forget, refill
 from unmask.diffusion.likelihood import code_nats
 from unmask.diffusion.sample import sample_codes
-from unmask.diffusion.schedule import Curve
-from unmask.diffusion.settings import Settings
+from unmask.diffusion.settings import Use
 from unmask.errors import ConfigError
+from unmask.generation.sampler import BATCH, Options, Request, Sampler, draws
 from unmask.progress import in_words, say
 
 MARGIN = 4  # codes around what a glimpse decodes
-BATCH = 16  # versions in memory at once
 PAIRS = 4  # of passes that tell which codes are unlikely
 
 
 @dataclass(frozen=True, kw_only=True)
 class Editor:
-    """What a codec and a denoiser of windows can do for grids of any size."""
+    """What a codec and a prior of windows can do for grids of any size."""
 
     encode: Callable[[Tensor], Tensor]
     """(B, 3, H, W) images to (B, h, w) codes, on any grid."""
     decode: Callable[[Tensor], Tensor]
     """(B, h, w) codes, on any grid, to (B, 3, H, W) images, grey where they are MASK."""
-    denoise: Denoiser
-    window: tuple[int, int]
-    """The grid that the denoiser knows."""
+    sampler: Sampler
     factor: int
     """Pixels along the edge of a code."""
     background: str
-    device: torch.device
-    curve: Curve | None = None
-    along: Sequence[Denoiser] = ()
-    """Denoisers for the parts of a canvas along its longer side, where they differ."""
-    by_context: bool = True
-    """Guidance of an edit exaggerates its surroundings; otherwise the denoiser is guided itself."""
-    origin: Provenance = field(default_factory=Provenance)
-    """The model, and what it is told."""
+    asked: Request
+    prompts: Sequence[str] = ("",)
+    """What to draw; on a canvas along its longer side."""
 
+    def __post_init__(self) -> None:
+        if self.sampler.prior.causal:
+            raise ConfigError(
+                "an autoregressive prior draws codes in one order only: it fills in no part of a picture and "
+                "no larger canvas",
+                hint="train an absorbing one:  unmask train prior CODEC DATA --kind absorbing",
+            )
+
+    def told(self, use: Use, prompt: str | Sequence[str] = "", **how: Unpack[Options]) -> "Editor":
+        """The editor that draws as it is told; words that the model does not know are refused."""
+        prompts = [prompt] if isinstance(prompt, str) else [*prompt] or [""]
+        told = replace(self, asked=self.sampler.request(use, **how), prompts=prompts)
+        assert told.denoisers
+        return told
+
+    @draws
     @torch.no_grad()
     def canvas(
-        self,
-        size: tuple[int, int],
-        settings: Settings,
-        *,
-        seed: int,
-        progress: bool = False,
-        on_step: OnStep | None = None,
+        self, size: int | tuple[int, int], prompt: str | Sequence[str] = "", **how: Unpack[Options]
     ) -> Image.Image:
-        """A picture of ``size`` (width, height) in pixels, drawn from nothing."""
-        grid = self.grid(size)
-        work = plan_work(settings, torch.ones(grid, dtype=torch.bool), self.window)
-        denoise = Canvas(self.along or self.denoise, self.window, grid, work.settings, seed=seed)
-        if progress:
-            self.announce(work, 1)
-        with watched(progress, denoise.mask_id, on_step) as on_step:
+        """A picture of ``size`` in pixels, (width, height) or an edge, no smaller than those of the training.
+
+        What a code could be is the mean over all windows of the trained size that contain it. Several
+        prompts stand in a row along the longer side, and each window is told the one at its place.
+        """
+        size = (size, size) if isinstance(size, int) else size
+        told, grid = self.told("canvas", prompt, **how), self.grid(size)
+        asked, sampler = told.asked, told.sampler
+        work = plan_work(asked.settings, torch.ones(grid, dtype=torch.bool), self.window)
+        denoise = Canvas(told.denoisers, self.window, grid, work.settings, seed=asked.seed)
+        if asked.watch.progress:
+            told.announce(work, 1)
+        with asked.watch.of(denoise.mask_id) as on_step:
             codes = sample_codes(
                 denoise,
                 range(1),
                 grid,
                 work.settings,
-                seed=seed,
-                device=self.device,
-                curve=self.curve,
+                seed=asked.seed,
+                device=sampler.device,
+                curve=sampler.curve,
                 on_step=on_step,
             )
         picture = to_pictures(self.decode(codes.view(1, *grid)))[0].crop((0, 0, *size))
-        origin = replace(self.origin, task="canvas", size=size, settings=work.settings, seed=seed)
-        return inscribed(picture, origin)
+        return inscribed(picture, replace(told.origin, task="canvas", size=size, settings=work.settings))
+
+    @draws
+    def inpaint(
+        self,
+        image: Picture,
+        mask: Picture | Sequence[float],
+        prompt: str = "",
+        *,
+        count: int = 4,
+        rank: bool = False,
+        seam: int | None = None,
+        strength: float = 1.0,
+        unlikely: bool = False,
+        **how: Unpack[Options],
+    ) -> list[Image.Image]:
+        """``count`` versions of a picture, upright and opaque, with what is selected drawn again.
+
+        The mask is a picture of the same size, white where to replace, or a box (left, top, width, height).
+        Other pixels stay as they are, bit for bit, but for a seam of so many pixels around the selection over
+        which new fades into old; unless given it is half as wide as a code, and 0 is a hard edge. With
+        ``rank`` the version whose new codes the model finds likeliest comes first. Pictures larger than those
+        of the training are a ``canvas``. Guidance exaggerates a ``prompt`` or, without one, the surroundings.
+        With a ``strength`` below 1 that share of the selected codes is drawn again: random ones, in each
+        version others, or the ``unlikely`` ones, of which the model thinks least.
+        """
+        edit = self.told("edit", prompt, **how).selected(
+            image, mask, seam, strength=strength, unlikely=unlikely
+        )
+        return edit.draw(count, rank=rank)
+
+    @draws
+    def vary(
+        self,
+        image: Picture,
+        prompt: str = "",
+        *,
+        strength: float = 0.3,
+        unlikely: bool = False,
+        count: int = 4,
+        rank: bool = False,
+        **how: Unpack[Options],
+    ) -> list[Image.Image]:
+        """``count`` variations of a picture: ``inpaint`` with all of it selected, at a low ``strength``.
+
+        All pixels come from the codec, those of codes that stay too.
+        """
+        edit = self.told("edit", prompt, **how).varied(image, strength, unlikely=unlikely)
+        return edit.draw(count, rank=rank)
+
+    @draws
+    def extend(
+        self,
+        image: Picture,
+        prompt: str = "",
+        *,
+        left: int = 0,
+        top: int = 0,
+        right: int = 0,
+        bottom: int = 0,
+        count: int = 4,
+        rank: bool = False,
+        seam: int | None = None,
+        **how: Unpack[Options],
+    ) -> list[Image.Image]:
+        """``count`` versions of a picture, larger by so many pixels on each side; the rest as in ``inpaint``.
+
+        The seam lies within the picture, along the edges that were moved.
+        """
+        edit = self.told("edit", prompt, **how).beyond(image, (left, top, right, bottom), seam)
+        return edit.draw(count, rank=rank)
 
     def selected(
         self,
@@ -137,6 +216,27 @@ class Editor:
             raise ConfigError(f"{width}×{height} pixels are {TOO_LARGE}")
         return rows, columns
 
+    @property
+    def window(self) -> tuple[int, int]:
+        """The grid that the prior knows."""
+        return self.sampler.prior.grid
+
+    @cached_property
+    def denoisers(self) -> Sequence[Denoiser]:
+        """Of windows, one for each prompt."""
+        return self.sampler.told(self.asked, self.prompts)
+
+    @property
+    def origin(self) -> Provenance:
+        """The model, and what it is told."""
+        prompt = self.prompts[0] if len(self.prompts) == 1 else tuple(self.prompts)
+        return replace(self.sampler.origin(self.asked), prompt=prompt or None)
+
+    @property
+    def by_context(self) -> bool:
+        """Whether guidance of an edit exaggerates its surroundings; else the denoiser is guided itself."""
+        return not any(self.prompts) and self.asked.guide is None and self.asked.settings.guidance != 1
+
     def announce(self, work: Work, count: int) -> None:
         """Say how much work so many versions are."""
         seconds = work.passes * work.windows * count * self._seconds()
@@ -146,12 +246,12 @@ class Editor:
 
     def _seconds(self) -> float:
         """What a window takes, measured: a fifth of its codes are to be drawn."""
-        num_codes = self.window[0] * self.window[1]
-        wanted = (torch.arange(num_codes) % 5 == 0)[None].to(self.device)
-        codes = torch.zeros_like(wanted, dtype=torch.int64).masked_fill(wanted, self.denoise.mask_id)
-        self.denoise(codes, wanted)  # the first call of all takes longer
+        num_codes, denoise = self.window[0] * self.window[1], self.denoisers[0]
+        wanted = (torch.arange(num_codes) % 5 == 0)[None].to(self.sampler.device)
+        codes = torch.zeros_like(wanted, dtype=torch.int64).masked_fill(wanted, denoise.mask_id)
+        denoise(codes, wanted)  # the first call of all takes longer
         start = perf_counter()
-        self.denoise(codes, wanted).cpu()
+        denoise(codes, wanted).cpu()
         return perf_counter() - start
 
     def _edit(
@@ -180,36 +280,35 @@ class Edit:
     origin: Provenance
 
     @torch.no_grad()
-    def draw(
-        self,
-        count: int,
-        settings: Settings,
-        *,
-        seed: int,
-        rank: bool = False,
-        progress: bool = False,
-        on_step: OnStep | None = None,
-    ) -> list[Image.Image]:
+    def draw(self, count: int, *, rank: bool = False, watch: Watch | None = None) -> list[Image.Image]:
         """Versions of the picture; with ``rank`` the one whose new codes are likeliest first."""
         if count < 1:
             raise ConfigError(f"{count} pictures cannot be drawn; 1 is the least", hint="--count 4")
-        editor, grid = self.editor, self.patch.grid
-        work = plan_work(settings, torch.from_numpy(self.patch.masked), editor.window)
-        settings = work.settings
-        denoise: Denoiser = (canvas := Canvas(editor.denoise, editor.window, grid, settings, seed=seed))
-        if progress:
+        editor, grid, asked = self.editor, self.patch.grid, self.editor.asked
+        work = plan_work(asked.settings, torch.from_numpy(self.patch.masked), editor.window)
+        settings, seed, watch = work.settings, asked.seed, watch or asked.watch
+        canvas = Canvas(editor.denoisers[0], editor.window, grid, settings, seed=seed)
+        if watch.progress:
             editor.announce(work, count)
         codes = self._known_codes(canvas, count, seed)
         surroundings = torch.from_numpy(~self.patch.masked).flatten()
-        if editor.by_context and settings.guidance != 1 and surroundings.any():
+        denoise: Denoiser = canvas
+        if editor.by_context and surroundings.any():
             blank = without_context(surroundings, canvas.mask_id)
             denoise = Guided(canvas, settings.guidance, blank=blank)
-        with watched(progress, canvas.mask_id, on_step) as on_step:
+        with watch.of(canvas.mask_id) as on_step:
             drawn = refill(
-                denoise, codes, grid, settings, seed=seed, curve=editor.curve, batch=BATCH, on_step=on_step
+                denoise,
+                codes,
+                grid,
+                settings,
+                seed=seed,
+                curve=editor.sampler.curve,
+                batch=BATCH,
+                on_step=on_step,
             )
         best_first = drawn.log_p.argsort(descending=True, stable=True).tolist()
-        origin = replace(self.origin, settings=settings, seed=seed)
+        origin = replace(self.origin, settings=settings)
         return [
             inscribed(self.show(drawn.codes[number][None])[0], replace(origin, number=number))
             for number in (best_first if rank else range(count))
@@ -238,7 +337,9 @@ class Edit:
 
     def _known_codes(self, denoise: Canvas, count: int, seed: int) -> Tensor:
         """(count, N) codes of the patch, MASK where they are to be drawn again."""
-        codes = self.editor.encode(to_tensor(self.patch.pixels[None]).to(self.editor.device)).flatten(1)
+        codes = self.editor.encode(to_tensor(self.patch.pixels[None]).to(self.editor.sampler.device)).flatten(
+            1
+        )
         told = self.origin.unlikely and self.origin.strength < 1
         nats = code_nats(denoise, codes, 0, num_pairs=PAIRS, seed=seed)[0] if told else None
         return codes.masked_fill(self._forgotten(count, seed, nats).to(codes.device), denoise.mask_id)

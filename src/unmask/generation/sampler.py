@@ -1,0 +1,208 @@
+"""A prior at work on a device: what it is told, and the codes that it draws. Pixels are the pipeline's."""
+
+import inspect
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Protocol, TypeVar, Unpack, get_type_hints
+
+import torch
+from torch import Tensor
+
+from unmask.data.provenance import Provenance
+from unmask.devices import Precision, wants_bfloat16
+from unmask.diffusion.autoregressive import Continuer, autoregress
+from unmask.diffusion.fill import Denoiser, OnStep, Watch
+from unmask.diffusion.first_pass import RememberedStart
+from unmask.diffusion.guidance import Given, Guided, GuidedContinuer, with_words
+from unmask.diffusion.likelihood import Prior
+from unmask.diffusion.precision import InBfloat16
+from unmask.diffusion.sample import sample_codes
+from unmask.diffusion.schedule import Curve
+from unmask.diffusion.settings import Changes, Settings, Use, choose
+from unmask.errors import ConfigError
+from unmask.generation.prompts import Prompt, Words
+from unmask.models import prior_from, vocabulary_from
+from unmask.onnx.config import Backend
+from unmask.onnx.denoiser import make_denoiser
+from unmask.progress import say
+from unmask.storage.bundles import Bundle
+
+BATCH = 16  # pictures in memory at once
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class Guide(Protocol):
+    """A weaker model to lead away from."""
+
+    @property
+    def sampler(self) -> "Sampler":
+        """Its prior at work."""
+
+
+class Options(Changes, total=False):
+    """What everything that draws takes by keyword: these, and every setting, which goes over ``settings``."""
+
+    negative: str
+    """What guidance leads away from."""
+    guide: Guide | None
+    """A weaker model to lead away from."""
+    settings: Settings | str | None
+    """A name of the model's own or ``paper``, or None for those that the model recommends."""
+    seed: int | None
+    """0 unless given. None: one is drawn, and said."""
+    progress: bool
+    """Whether to show a bar on stderr."""
+    on_step: OnStep | None
+    """What sees the codes after every pass."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What ``Options`` ask for, in full."""
+
+    settings: Settings
+    seed: int
+    negative: str
+    guide: "Sampler | None"
+    watch: Watch
+
+
+def draws(method: Method) -> Method:
+    """A method that takes ``Options``, with a signature that names them, for ``help`` and completion."""
+    signature = inspect.signature(method)
+    *own, _ = signature.parameters.values()
+    named = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=..., annotation=hint)
+        for name, hint in get_type_hints(Options).items()
+    ]
+    vars(method)["__signature__"] = signature.replace(parameters=[*own, *named])
+    return method
+
+
+class Sampler:
+    """The prior of a model, its words, and what it says of codes."""
+
+    def __init__(
+        self, model: Bundle, device: torch.device, backend: Backend, precision: Precision, name: str
+    ) -> None:
+        assert model.prior, "asked before"
+        self.prior = prior_from(model.prior).to(device)
+        captions = model.about.get("prior_captions", [])
+        self.words = Words(vocabulary_from(model.prior), self.prior.mask_id, captions)
+        self.device = device
+        self.curve: Curve | None = model.about.get("curve")
+        """What a code costs by the share of codes masked, as measured in the training."""
+        self.codec = model.codec.fingerprint
+        """Of the codec whose codes these are."""
+        self._fingerprint, self._sampling = model.prior.fingerprint, model.sampling
+        self._name, self._backend, self._precision = name, backend, precision
+        self._graph = None if backend == "torch" else make_denoiser(self.prior, self._fingerprint, backend)
+
+    def to(self, device: torch.device) -> None:
+        """From now on at work there."""
+        self.device = device
+        self.prior.to(device)
+        self.__dict__.pop("denoiser", None)  # of what was on the other one
+
+    @property
+    def fingerprint(self) -> str:
+        """What a code depends on: the networks, and what computes the prior."""
+        how = "bf16" if self._in_bfloat16 else self._backend
+        return "-".join([self.codec, self._fingerprint, *([] if how == "torch" else [how])])
+
+    @property
+    def _in_bfloat16(self) -> bool:
+        denoises = not self.prior.causal and self._backend == "torch"
+        return denoises and wants_bfloat16(self._precision, self.device.type)
+
+    @cached_property
+    def denoiser(self) -> Denoiser:
+        """The prior as samplers ask it: what it says before anything is known is computed once.
+
+        Where it knows words it takes rows of them and of codes.
+        """
+        prior: Denoiser = self._graph or self.prior
+        return RememberedStart(InBfloat16(prior) if self._in_bfloat16 else prior)
+
+    @property
+    def unconditional(self) -> Prior:
+        """The prior of codes alone, told nothing in words."""
+        return Given(self.prior, words=self.words.ids("")) if self.words.length else self.prior
+
+    def request(
+        self,
+        use: Use,
+        *,
+        settings: Settings | str | None = None,
+        seed: int | None = 0,
+        negative: str = "",
+        guide: Guide | None = None,
+        progress: bool = False,
+        on_step: OnStep | None = None,
+        **changes: Unpack[Changes],
+    ) -> Request:
+        """What options ask for."""
+        chosen = choose(use, self._sampling, settings, changes)
+        if seed is None:
+            seed = secrets.randbits(31)
+            say(f"seed {seed}")
+        return Request(chosen, seed, negative, guide.sampler if guide else None, Watch(progress, on_step))
+
+    def draw(self, asked: Request, images: range, prompt: Prompt, batch: int) -> Tensor:
+        """(len(images), N) codes of the given numbers of a request."""
+        sample: Callable[..., Tensor] = (
+            partial(autoregress, self._continuer(asked))
+            if self.prior.causal
+            else partial(sample_codes, self._guided(asked), grid=self.prior.grid, curve=self.curve)
+        )
+        words = self.words.of(prompt, images, asked.seed)
+        with asked.watch.of(self.prior.mask_id) as on_step:
+            return sample(
+                images=images,
+                settings=asked.settings,
+                seed=asked.seed,
+                device=self.device,
+                words=words,
+                batch=batch,
+                on_step=on_step,
+            )
+
+    def told(self, asked: Request, prompts: Sequence[str] = ("",)) -> list[Denoiser]:
+        """Denoisers of codes alone, each told one of the prompts."""
+        guided = self._guided(asked)
+        ids = (self.words.ids(prompt) for prompt in prompts)
+        return [Given(guided, words=words) if len(words) else guided for words in ids]
+
+    def origin(self, asked: Request) -> Provenance:
+        """How a picture was drawn, as far as the request says it."""
+        return Provenance(
+            model=self._name,
+            fingerprint=self.fingerprint,
+            seed=asked.seed,
+            negative=asked.negative,
+            guide=asked.guide.fingerprint if asked.guide else None,
+            settings=asked.settings,
+        )
+
+    def _guided(self, asked: Request) -> Denoiser:
+        """The denoiser of rows, led away from a guide or from what it says when it is told something else."""
+        weight, guide, L = asked.settings.guidance, asked.guide, self.words.length
+        untold = self.words.ids(asked.negative)
+        if guide is not None:
+            if (guide.codec, guide.words.vocabulary) != (self.codec, self.words.vocabulary):
+                raise ConfigError(
+                    "a guide must know the same codes and words: it is another checkpoint, or a smaller prior"
+                )
+            return Guided(self.denoiser, weight, guide=guide.denoiser, num_words=L)
+        if weight == 1 or not L:
+            return self.denoiser
+        return Guided(self.denoiser, weight, blank=with_words(untold), num_words=L)
+
+    def _continuer(self, asked: Request) -> Continuer:
+        """The same of an autoregressive prior."""
+        if asked.guide is not None:
+            raise ConfigError("an autoregressive prior takes no guide")
+        untold, weight = self.words.ids(asked.negative), asked.settings.guidance
+        return GuidedContinuer(self.prior, weight, untold) if weight != 1 and len(untold) else self.prior
