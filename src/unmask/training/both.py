@@ -23,6 +23,7 @@ from unmask.rng import generator
 from unmask.storage.bundles import Part
 from unmask.storage.files import write_json
 from unmask.training.codec_task import CodecTask
+from unmask.training.config import LoopConfig
 from unmask.training.engine import Engine
 from unmask.training.inputs import lasting, lasting_data
 from unmask.training.loop import Task
@@ -89,10 +90,14 @@ def _stage(folder: Path, train: Callable[..., Run], changes: dict[str, Any]) -> 
 
 
 def _changes(plan: Plan, stage: str) -> dict[str, Any]:
-    steps, preset = plan.steps[stage], {"codec": codec_preset, "prior": prior_preset}[stage](plan.preset)
-    short = {"validate_every": math.ceil(steps / VALIDATIONS)} if steps < preset.loop.steps else {}
+    steps = plan.steps[stage]
+    short = {"validate_every": math.ceil(steps / VALIDATIONS)} if steps < _usual(plan, stage).steps else {}
     images = {"images": {"size": plan.size}} if plan.size and stage == "codec" else {}
     return {"preset": plan.preset, "loop": {"steps": steps} | short, "engine": plan.engine} | images
+
+
+def _usual(plan: Plan, stage: str) -> LoopConfig:
+    return codec_preset(plan.preset).loop if stage == "codec" else prior_preset(plan.preset).loop
 
 
 def _settled(out: Path, asked: Plan) -> Plan:
