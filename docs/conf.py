@@ -32,7 +32,8 @@ NAVIGATION = {
         "Use": "/docs/gallery/index /docs/data /docs/training /docs/sampling /docs/captions /docs/editing "
         "/docs/studio /docs/evaluation /docs/models /docs/faq",
         "Look up": "/docs/commands /docs/python /docs/api /docs/glossary /docs/weights /recipes/README",
-        "Models and results": "/src/unmask/builtin/*/README /docs/results /docs/experiments /docs/speed",
+        "Models and results": "/src/unmask/builtin/*/README /docs/results /docs/paper /docs/experiments "
+        "/docs/speed",
         "Develop": "/CONTRIBUTING /docs/architecture /docs/decisions/README /docs/reliability "
         "/docs/releasing /CHANGELOG",
     },

@@ -21,7 +21,7 @@ RANKS = [
     {"pipeline"},
     {"samples"},
     {"demo", "studio", "sweep"},
-    {"tuning"},
+    {"reproduce", "tuning"},
     {"cli"},
 ]
 RANK_OF = {name: rank for rank, names in enumerate(RANKS) for name in names}

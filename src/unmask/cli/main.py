@@ -42,6 +42,7 @@ COMMANDS = {
     "fid": ("unmask.cli.fid", "FID, KID, precision and recall of two sets of pictures"),
     "neighbours": ("unmask.cli.neighbours", "the training pictures nearest to samples; are they copies?"),
     "weights": ("unmask.cli.weights", "third-party weights (Inception, VGG, Alex): list, fetch, verify"),
+    "reproduce": ("unmask.cli.reproduce", "put the claims of the paper to the test"),
     "completion": ("unmask.cli.completion", "commands and options that your shell completes"),
     "demo": ("unmask.cli.demo", "what Unmask does, on one page, with the built-in model"),
 }

@@ -1,0 +1,72 @@
+"""``unmask reproduce``: the paper's claims, run again."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.table import Table
+from tyro.conf import Positional, arg
+
+from unmask.cli.arguments import Amount
+from unmask.cli.main import run_command
+from unmask.cli.results import tell
+from unmask.errors import ConfigError
+
+HELP = """Put the claims of the paper to the test: train, measure, compare, and judge by standard errors.
+
+  unmask reproduce --list                        the claims, and where the paper makes them
+  unmask reproduce --quick --out smoke           every claim on tiny models: does all of it run?
+  unmask reproduce losses autoregressive         some claims
+  unmask reproduce --seeds 3 --out runs/paper    all of them, in hours of one core
+
+The plan is shown first. After a stop, type the same again to continue: trainings resume, and what has been
+measured is kept. More claims or seeds take only what is missing. In the folder: paper.md, results.json,
+results.csv, plots. It takes Fashion-MNIST (apt-get install dataset-fashion-mnist), and
+unmask weights get inception, lpips-alex."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """Arguments of the command."""
+
+    claims: Annotated[tuple[str, ...], Positional, arg(metavar="CLAIM…")] = ()
+    """Which claims, by name. None: all."""
+    list: bool = False
+    """Show the claims and stop."""
+    quick: bool = False
+    """A smoke test: tiny models of drawn discs, whose verdicts mean nothing."""
+    seeds: Amount = 3
+    """Trainings of each kind; they differ in weights at the start, order and draws."""
+    data: str | None = None
+    """Pictures to take instead: train-images-idx3-ubyte.gz of Fashion-MNIST, where it is elsewhere."""
+    out: Path = Path("runs/reproduce")
+    """Folder for all runs and results."""
+
+    def check(self) -> None:
+        """Refuse what could not be done, before anything is computed."""
+        if not 1 <= self.seeds <= 100:
+            raise ConfigError(f"{self.seeds} seeds are no number from 1 to 100", hint="--seeds 3")
+
+
+def main(argv: list[str]) -> None:
+    """Do what is missing, then say where the page is."""
+    arguments = tyro.cli(Arguments, args=argv, prog="unmask reproduce", description=HELP)
+    arguments.check()
+    from unmask.reproduce.claims import claims_named
+    from unmask.reproduce.manifest import FULL, QUICK
+
+    claims = claims_named(arguments.claims)
+    if arguments.list:
+        table = Table(box=None, show_header=False, pad_edge=False)
+        for claim in claims:
+            table.add_row(f"[bold]{claim.name}[/]", claim.title, claim.paper)
+        tell(table, claims=[claim.name for claim in claims])
+        return
+    from unmask.reproduce.run import reproduce
+
+    scale = QUICK if arguments.quick else FULL
+    page = reproduce(
+        claims, scale, seeds=arguments.seeds, out=arguments.out, data=arguments.data, run=run_command
+    )
+    tell(f"the page: {page}", page=page)

@@ -1,0 +1,1 @@
+"""The paper's claims, run again: ``unmask reproduce``."""

@@ -1,0 +1,123 @@
+"""The page of a reproduction, from its results alone: the same results give the same page."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from unmask.progress import in_words
+from unmask.reproduce.claims import CLAIMS
+from unmask.reproduce.manifest import SCALES, Claim
+from unmask.reproduce.verdicts import Arms, Outcome, Test, judge, over_seeds, overall, value
+
+RESULTS = "results.json"
+HEAD = """# The paper's claims, run again
+
+What *Unleashing Transformers* claims, tested by one command at a scale that anyone can repeat on a CPU:
+
+```
+unmask reproduce{quick}
+```
+
+This page is rendered from `{source}` by that command; verdicts are computed from the numbers and their
+standard errors, and none is written by hand. **Scale**: {about}. One thread; {hours} in all.
+
+- *confirmed*: the paper's direction, beyond chance (95 %). Over seeds the paired differences are put to a
+  t-test; of one seed only the standard error of the metric is known, and the verdict says so.
+- *not at this scale*: no difference beyond chance.
+- *refuted*: the opposite direction, beyond chance.
+
+Numbers are means over seeds ± the standard error; of one seed, ± that of the metric. `OUT` is the folder of
+`--out`.
+"""
+
+
+def page(results: Mapping[str, Any], source: str = RESULTS, pictures: str = "") -> str:
+    """The whole page as Markdown, beside the file ``source``; plots are in the folder ``pictures``."""
+    scale = SCALES[results["scale"]]
+    seconds = sum(step["found"]["seconds"] for step in results["steps"].values())
+    head = HEAD.format(
+        quick=" --quick" if scale.name == "quick" else "",
+        source=source,
+        about=scale.about,
+        hours=in_words(seconds),
+    )
+    summary = _table(
+        ["claim", "in the paper", "verdict"],
+        [
+            [f"[{claim.title}](#{claim.name})", claim.paper, _words(_overall(claim, results))]
+            for claim in CLAIMS
+        ],
+    )
+    return "\n".join([head, summary, *(_section(claim, results, pictures) for claim in CLAIMS)])
+
+
+def seeds_of(claim: Claim, results: Mapping[str, Any]) -> list[Arms]:
+    """What was found of a claim's arms, by seed."""
+    found = (
+        {arm: results["steps"][key]["found"] for arm, key in arms.items()}
+        for arms in results["arms"].get(claim.name, {}).values()
+    )
+    return [claim.derive(arms) for arms in found]
+
+
+def _overall(claim: Claim, results: Mapping[str, Any]) -> Outcome:
+    seeds = seeds_of(claim, results)
+    return overall([judge(test, seeds) for test in claim.tests])
+
+
+def _words(outcome: Outcome) -> str:
+    seeds = {0: "", 1: ", one seed only"}.get(outcome.seeds, f", {outcome.seeds} seeds")
+    return f"**{outcome.verdict}**{seeds}"
+
+
+def _section(claim: Claim, results: Mapping[str, Any], pictures: str) -> str:
+    seeds, outcome = seeds_of(claim, results), _overall(claim, results)
+    parts = [f'<a id="{claim.name}"></a>\n\n## {claim.title}\n', f"{claim.paper}. {_words(outcome)}.\n"]
+    if seeds:
+        parts += [_tests(claim.tests, seeds), _arms(claim, seeds)]
+        parts.append(f"![{claim.title}]({pictures}{plot_name(claim)})\n")
+    if outcome.verdict in ("refuted", "not at this scale"):
+        parts.append(f"{claim.otherwise}\n")
+    if seeds:
+        parts.append(_commands(results, claim))
+    return "\n".join(parts)
+
+
+def _tests(tests: Sequence[Test], seeds: Sequence[Arms]) -> str:
+    rows = []
+    for test in tests:
+        outcome = judge(test, seeds)
+        sign = ">" if test.higher else "≤" if isinstance(test.worse, int | float) else "<"
+        claimed = f"{test.metric}: {test.better} {sign} {test.worse}"
+        rows.append([claimed, test.paper, str(outcome.gain) if outcome.seeds else "–", _words(outcome)])
+    return _table(["claimed", "the paper's numbers", "better here by", "verdict"], rows)
+
+
+def _arms(claim: Claim, seeds: Sequence[Arms]) -> str:
+    names = dict.fromkeys(arm for arms in seeds for arm in arms)
+    rows = []
+    for name in names:
+        cells = []
+        for metric in claim.metrics:
+            values = [each for arms in seeds if (each := value(arms.get(name, {}), metric))]
+            cells.append(str(over_seeds(values)) if values else "–")
+        rows.append([name, *cells])
+    return _table(["", *claim.metrics], rows)
+
+
+def _commands(results: Mapping[str, Any], claim: Claim) -> str:
+    """The commands of the first seed."""
+    arms = next(iter(results["arms"][claim.name].values()))
+    lines = [f"unmask {results['steps'][key]['typed']}" for key in arms.values()]
+    return "\n".join(
+        ["<details><summary>Commands of the first seed</summary>\n", "```", *lines, "```", "</details>\n"]
+    )
+
+
+def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heading, ["---"] * len(heading), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def plot_name(claim: Claim) -> str:
+    """The file of a claim's plot."""
+    return f"paper-{claim.name}.png"

@@ -1,0 +1,62 @@
+"""Plots of a reproduction, from its results alone. They take matplotlib."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from unmask.reproduce.claims import CLAIMS
+from unmask.reproduce.manifest import Claim
+from unmask.reproduce.page import plot_name, seeds_of
+from unmask.reproduce.verdicts import Arms, over_seeds, value
+
+
+def plot(results: Mapping[str, Any], folder: Path) -> None:
+    """A plot of each claim of which something was found, into the folder."""
+    from matplotlib.figure import Figure
+
+    for claim in CLAIMS:
+        if seeds := seeds_of(claim, results):
+            figure = Figure(figsize=(7, 3.2), layout="constrained")
+            if any("curve" in found for arms in seeds for found in arms.values()):
+                _curves(figure.subplots(), claim, seeds)
+            else:
+                _points(figure, claim, seeds)
+            figure.savefig(folder / plot_name(claim), dpi=100)
+
+
+def _curves(axes: Any, claim: Claim, seeds: Sequence[Arms]) -> None:
+    """The first metric over training steps; a band of one standard error where there are seeds enough."""
+    metric = claim.metrics[0]
+    for arm in seeds[0]:
+        curves = [found["curve"] for arms in seeds if (found := arms.get(arm))]
+        points = [
+            (at[0]["step"], over_seeds([each for one in at if (each := value(one, metric))]))
+            for at in zip(*curves, strict=False)
+        ]
+        steps, means = [step for step, _ in points], [point.mean for _, point in points]
+        errors = [point.error for _, point in points]
+        axes.plot(steps, means, marker="o", markersize=3, label=arm)
+        axes.fill_between(
+            steps,
+            [mean - error for mean, error in zip(means, errors, strict=True)],
+            [mean + error for mean, error in zip(means, errors, strict=True)],
+            alpha=0.25,
+        )
+    axes.set(xlabel="training step", ylabel=f"validation {metric}")
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _points(figure: Any, claim: Claim, seeds: Sequence[Arms]) -> None:
+    """A panel for each metric, a point for each arm."""
+    shown = [metric for metric in claim.metrics if any(value(f, metric) for f in seeds[0].values())]
+    panels = figure.subplots(1, len(shown), squeeze=False)[0]
+    for axes, metric in zip(panels, shown, strict=True):
+        for place, arm in enumerate(seeds[0]):
+            values = [each for arms in seeds if (each := value(arms.get(arm, {}), metric))]
+            if values:
+                point = over_seeds(values)
+                axes.errorbar(place, point.mean, point.error, marker="o", capsize=3)
+        axes.set(title=metric.replace("_", " "))
+        axes.set_xticks(range(len(seeds[0])), list(seeds[0]), rotation=40, ha="right", fontsize="x-small")
+        axes.spines[["top", "right"]].set_visible(False)

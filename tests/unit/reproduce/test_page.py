@@ -1,0 +1,78 @@
+"""The page follows from the results, so that nobody edits a verdict by hand."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from unmask.errors import ConfigError
+from unmask.reproduce.bench import clock, learnt
+from unmask.reproduce.claims import CLAIMS, claims_named
+from unmask.reproduce.manifest import SCALES, Lab
+from unmask.reproduce.page import page
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+def test_the_page_in_the_documentation_is_what_its_results_say():
+    """If this fails: python tools/publish_paper.py FOLDER."""
+    results = json.loads((DOCS / "paper.json").read_text())
+    assert (DOCS / "paper.md").read_text() == page(results, "paper.json", "pictures/")
+
+
+def test_a_number_that_changes_changes_the_verdict():
+    def verdict(reweighted, elbo):
+        found = {"reweighted": reweighted, "elbo": elbo}
+        steps = {
+            name: {"typed": f"score {name}", "found": {"bits": bits, "standard_error": 0.01, "seconds": 1}}
+            for name, bits in found.items()
+        }
+        arms = {"losses": {"0": {name: name for name in found}}}
+        text = page({"scale": "quick", "arms": arms, "steps": steps})
+        return re.search(r"\(#losses\) \| Figure 5 \| (.*) \|", text)[1]
+
+    assert verdict(3.0, 3.1) == "**confirmed**, one seed only"
+    assert verdict(3.1, 3.0) == "**refuted**, one seed only"
+    assert verdict(3.0, 3.0) == "**not at this scale**, one seed only"
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
+def test_a_claim_is_in_the_paper_and_compares_what_it_measures(claim):
+    assert re.search(r"(Table|Figure|Section|Appendix|Issue)s? ", claim.paper)
+    for scale in SCALES.values():
+        arms = claim.arms(Lab(scale, "DATA", 0))
+        for test in claim.tests:
+            assert test.better in arms
+            assert test.worse in arms or isinstance(test.worse, float)
+    assert claim.otherwise
+
+
+def test_claims_share_their_trainings():
+    lab = Lab(SCALES["full"], "DATA", 0)
+    arms = {claim.name: claim.arms(lab) for claim in CLAIMS}
+    assert arms["losses"]["reweighted"].key == arms["autoregressive"]["absorbing"].key
+    assert arms["losses"]["elbo"].key != arms["losses"]["mlm"].key
+    assert Lab(SCALES["full"], "DATA", 1).prior().key != lab.prior().key
+
+
+def test_an_unknown_claim_is_refused():
+    with pytest.raises(ConfigError, match="there is no claim 'lossess'"):
+        claims_named(["lossess"])
+
+
+def test_a_training_comes_to_its_best_validation():
+    log = [
+        {"kind": "train", "step": 1, "time": 100.0, "loss": 2.0, "lambda": 0.5},
+        {"kind": "validation", "step": 1, "time": 101.0, "bits": 3.0, "standard_error": 0.1},
+        {"kind": "train", "step": 2, "time": 102.0, "loss": 1.0},
+        {"kind": "validation", "step": 2, "time": 103.0, "bits": 3.5, "standard_error": 0.1},
+    ]
+    found = learnt(log)
+    assert (found["bits"], found["step"], found["seconds"]) == (3.0, 1, 4.0)
+    assert [point["bits"] for point in found["curve"]] == [3.0, 3.5]
+    assert found["lambda"] == [[1, 0.5]]
+
+
+def test_the_clock_stands_still_while_a_run_is_stopped():
+    assert clock([0, 10, 20, 5000, 5010]) == [10, 20, 30, 40, 50]
