@@ -20,6 +20,8 @@ from unmask.diffusion.settings import combinations
 from unmask.evaluation.results import samples_folder
 from unmask.presets import codec_preset, prior_preset
 from unmask.prior.config import PriorConfig
+from unmask.reproduce.claims import CLAIMS
+from unmask.reproduce.manifest import SCALES, Lab
 from unmask.training.config import DiffusionConfig
 
 pytestmark = pytest.mark.slow
@@ -185,6 +187,16 @@ def test_every_example_in_a_help_text_can_be_typed(name, parse, tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     for words in shown_commands(getattr(import_module(COMMANDS[name][0]), "HELP", "")):
         can_be_typed(words, parse)
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
+def test_every_command_of_a_claim_can_be_typed(claim, parse, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for scale in SCALES.values():
+        arms = claim.arms(Lab(scale, "my pictures", 1))
+        for step in {step for arm in arms.values() for step in arm.with_inputs()}:
+            assert "my pictures" in shlex.split(step.typed("OUT")) or scale.colour in step.line
+            can_be_typed(shlex.split(step.typed(".")), parse)
 
 
 def test_every_recipe_is_tried():

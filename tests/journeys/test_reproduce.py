@@ -12,7 +12,7 @@ def test_a_reproduction_that_was_killed_goes_on_and_does_nothing_twice(shell, tm
         assert killed.poll() is None, killed.communicate()
         time.sleep(0.02)
     killed.send_signal(signal.SIGKILL)
-    killed.wait()
+    killed.communicate()
     done = {path: path.stat().st_mtime_ns for path in tmp_path.glob("paper/train-*.json")}
     assert done
     said = shell(*words)

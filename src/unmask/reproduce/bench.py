@@ -49,13 +49,20 @@ class Bench:
         say(f"$ unmask {shlex.join(words)}")
         start = time.perf_counter()
         if words[0] == "train":
-            self._run([*words[:2], "--resume", str(folder)] if Run.is_at(folder) else words)
-            found = learnt(Run.open(folder).read_log())
+            found = self._trained(words, folder)
         else:
             found = {**self._answer(words), "seconds": time.perf_counter() - start}
         with accessing(self._file(step)):
             write_json(self._file(step), found)
         return found
+
+    def _trained(self, words: list[str], folder: Path) -> Found:
+        """What a training came to, whether it is new, begun or done."""
+        if not Run.is_at(folder):
+            self._run(words)
+        elif not Run.open(folder).is_finished:
+            self._run([*words[:2], "--resume", str(folder)])
+        return learnt(Run.open(folder).read_log())
 
     def _answer(self, words: list[str]) -> Found:
         """What a command prints with ``--json``; of an evaluation the row of its one setting."""

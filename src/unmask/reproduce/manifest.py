@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 
 from unmask.reproduce.steps import Step
 from unmask.reproduce.verdicts import Arms, Test
@@ -19,14 +20,20 @@ class Scale:
     """One sentence on it, for the page."""
     codec: str
     """The settings of every codec."""
+    colour: str | None
+    """Pictures for what needs colour. None: the same as for all else."""
+    adversarial: str
+    """The settings of every codec with a discriminator."""
     prior: str
     """The settings of every prior."""
+    long: str
+    """The settings of a prior that is trained until validations bring nothing new."""
     codes: int
     """N, codes of a picture."""
     count: int
     """Samples that metrics are computed from."""
-    adversarial_start: int
-    """The step at which discriminators begin."""
+    minutes_of_training: float
+    """What codec and prior take together, and so what other methods get."""
     minutes: Mapping[str, float]
     """That a command takes on one quiet core, about; others take less."""
 
@@ -45,13 +52,16 @@ FULL = Scale(
     "--codec.groups 8 --codec.code-width 32 --codec.quantizer.codebook-size 256 --loss.perceptual alex "
     "--loss.discriminator-width 16 --loss.discriminator-layers 2 --optim.batch 16 --optim.lr 1e-3 "
     "--optim.warmup 50 --optim.cooldown 200 --loop.steps 600 --loop.validate-every 300",
+    colour="emoji",
+    adversarial="--loss.adversarial hinge --loss.adversarial-start 300",
     prior="--preset emoji --images.no-flip --images.captions none --engine.threads 1 --engine.precision 32 "
     "--prior.width 64 --prior.depth 4 --prior.heads 4 --prior.dropout 0 --diffusion.validation-draws 1 "
     "--optim.batch 32 --optim.lr 2e-3 --optim.warmup 50 --optim.cooldown 300 "
     "--loop.steps 1500 --loop.validate-every 250",
+    long="--optim.cooldown 0 --loop.steps 20000 --loop.validate-every 500 --loop.patience 4",
     codes=64,
     count=1000,
-    adversarial_start=300,
+    minutes_of_training=6,
     minutes={"train codec": 5, "train prior": 4, "evaluate": 2},
 )
 QUICK = Scale(
@@ -61,12 +71,15 @@ QUICK = Scale(
     "--codec.width 8 --codec.multipliers 1 2 2 --codec.groups 4 --codec.attention --codec.code-width 4 "
     "--codec.quantizer.codebook-size 16 --loss.discriminator-width 8 --loss.discriminator-layers 1 "
     "--optim.batch 8 --loop.steps 12 --loop.validate-every 6 --loop.log-every 3",
+    colour=None,
+    adversarial="--loss.adversarial hinge --loss.adversarial-start 6",
     prior="--preset tiny --images.no-flip --images.captions none --engine.threads 1 --prior.width 16 "
     "--prior.depth 2 --prior.heads 2 --optim.batch 8 --loop.steps 16 --loop.validate-every 8 "
     "--loop.log-every 4",
+    long="--loop.steps 24 --loop.patience 1",
     codes=16,
     count=16,
-    adversarial_start=6,
+    minutes_of_training=0.05,
     minutes={"train codec": 0.05, "train prior": 0.05, "evaluate": 0.1},
 )
 SCALES = {scale.name: scale for scale in (FULL, QUICK)}
@@ -77,15 +90,24 @@ class Lab:
     """Writes the commands of one seed at one scale."""
 
     scale: Scale
-    data: str
+    pictures: str
     seed: int
 
-    def codec(self, words: str = "", *, seed: int | None = None) -> Step:
+    @property
+    def data(self) -> str:
+        """The pictures, as they stand in a line with places for folders."""
+        return quote(self.pictures).replace("{", "{{").replace("}", "}}")
+
+    @property
+    def colour(self) -> str:
+        """Those for what needs colour."""
+        return self.scale.colour or self.data
+
+    def codec(self, words: str = "", *, data: str = "", seed: int | None = None) -> Step:
         """A training of stage 1."""
-        return Step(
-            f"train codec {self.data} {self.scale.codec} {words} --loop.seed "
-            f"{self.seed if seed is None else seed} --out {{out}}"
-        )
+        seed = self.seed if seed is None else seed
+        line = f"train codec {data or self.data} {self.scale.codec} {words} --loop.seed {seed} --out {{out}}"
+        return Step(line)
 
     def prior(self, words: str = "") -> Step:
         """A training of stage 2; all seeds have the codec of the first, and so the same codes."""
@@ -96,11 +118,16 @@ class Lab:
 
     def samples(self, prior: Step, words: str = "", metrics: str = "fid,kid,prdc") -> Step:
         """Metrics of samples against the validation split."""
-        return Step(
-            f"evaluate {{0}} {self.data} --split validation --settings paper --count {self.scale.count} "
-            f"--metrics {metrics} --seed {self.seed} {words} --out {{out}}",
-            (prior,),
-        )
+        line = f"evaluate {{0}} {self.data} --split validation --settings paper --count {self.scale.count}"
+        return Step(f"{line} --metrics {metrics} --seed {self.seed} {words} --out {{out}}", (prior,))
+
+    def reconstructions(self, codec: Step, data: str) -> Step:
+        """The FID of reconstructions of the validation split."""
+        return Step(f"evaluate {{0}} {data} --what reconstructions --metrics fid --out {{out}}", (codec,))
+
+    def steps(self, share: float) -> int:
+        """A share of the steps of the whole chain, which has one for each code."""
+        return max(1, round(share * self.scale.codes))
 
 
 @dataclass(frozen=True, kw_only=True)

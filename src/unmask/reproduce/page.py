@@ -24,6 +24,8 @@ standard errors, and none is written by hand. **Scale**: {about}. One thread; {h
   t-test; of one seed only the standard error of the metric is known, and the verdict says so.
 - *not at this scale*: no difference beyond chance.
 - *refuted*: the opposite direction, beyond chance.
+- *undecided*: one seed, of a metric that has no standard error of its own.
+- *measured*: the paper says nothing that could be compared.
 
 Numbers are means over seeds ± the standard error; of one seed, ± that of the metric. `OUT` is the folder of
 `--out`.
@@ -53,10 +55,24 @@ def page(results: Mapping[str, Any], source: str = RESULTS, pictures: str = "") 
 def seeds_of(claim: Claim, results: Mapping[str, Any]) -> list[Arms]:
     """What was found of a claim's arms, by seed."""
     found = (
-        {arm: results["steps"][key]["found"] for arm, key in arms.items()}
+        {arm: _on_the_way(results, key) for arm, key in arms.items()}
         for arms in results["arms"].get(claim.name, {}).values()
     )
     return [claim.derive(arms) for arms in found]
+
+
+def _on_the_way(results: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """What a step found, and what was found before it: of samples also the bits of their prior.
+
+    ``minutes`` are those of all trainings on the way.
+    """
+    step = results["steps"][key]
+    before = [_on_the_way(results, each) for each in step["inputs"]]
+    minutes = sum(each["minutes"] for each in before)
+    if "curve" in step["found"]:
+        minutes += step["found"]["seconds"] / 60
+    merged = {name: found for each in before for name, found in each.items()}
+    return {**merged, **step["found"], "minutes": minutes}
 
 
 def _overall(claim: Claim, results: Mapping[str, Any]) -> Outcome:
@@ -86,7 +102,9 @@ def _tests(tests: Sequence[Test], seeds: Sequence[Arms]) -> str:
     rows = []
     for test in tests:
         outcome = judge(test, seeds)
-        sign = ">" if test.higher else "≤" if isinstance(test.worse, int | float) else "<"
+        sign = {(False, False): "<", (False, True): "≤", (True, False): ">", (True, True): "≥"}[
+            test.higher, test.no_worse
+        ]
         claimed = f"{test.metric}: {test.better} {sign} {test.worse}"
         rows.append([claimed, test.paper, str(outcome.gain) if outcome.seeds else "–", _words(outcome)])
     return _table(["claimed", "the paper's numbers", "better here by", "verdict"], rows)

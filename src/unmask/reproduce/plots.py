@@ -17,7 +17,9 @@ def plot(results: Mapping[str, Any], folder: Path) -> None:
     for claim in CLAIMS:
         if seeds := seeds_of(claim, results):
             figure = Figure(figsize=(7, 3.2), layout="constrained")
-            if any("curve" in found for arms in seeds for found in arms.values()):
+            if any(
+                claim.metrics[0] in point for found in seeds[0].values() for point in found.get("curve", ())
+            ):
                 _curves(figure.subplots(), claim, seeds)
             else:
                 _points(figure, claim, seeds)

@@ -108,7 +108,11 @@ def gather(bench: Bench, scale: Scale, data: str) -> Results:
                 break
             arms.setdefault(claim.name, {})[str(seed)] = {name: step.key for name, step in done.items()}
             for step in (each for arm in done.values() for each in arm.with_inputs()):
-                steps[step.key] = {"typed": step.typed("OUT"), "found": bench.found(step)}
+                steps[step.key] = {
+                    "typed": step.typed("OUT"),
+                    "inputs": [each.key for each in step.inputs],
+                    "found": bench.found(step),
+                }
     return {"unmask": __version__, "scale": scale.name, "arms": arms, "steps": steps}
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from shlex import quote
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class Step:
 
     def typed(self, out: str) -> str:
         """The command line within the folder ``out``."""
-        folders = [f"{out}/{step.key}" for step in self.inputs]
-        return self.line.format(*folders, out=f"{out}/{self.key}")
+        folders = [quote(f"{out}/{step.key}") for step in self.inputs]
+        return self.line.format(*folders, out=quote(f"{out}/{self.key}"))
 
     def with_inputs(self) -> Iterator["Step"]:
         """All that it takes, in the order in which it is done, itself last."""

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any, Literal, NamedTuple, get_args
 
-Verdict = Literal["refuted", "not at this scale", "confirmed", "not run yet"]
-"""not at this scale: no difference beyond chance."""
+Verdict = Literal["refuted", "not at this scale", "undecided", "confirmed", "measured", "not run yet"]
+"""not at this scale: no difference beyond chance. undecided: one seed, of a metric without a standard error.
+measured: the paper says nothing that could be compared."""
 ORDER: tuple[Verdict, ...] = get_args(Verdict)
 """Of the verdicts of a claim's tests the first of these is the claim's."""
 # Student's t for 95 %, two-sided, by degrees of freedom; beyond the table the normal distribution's.
@@ -37,9 +38,11 @@ class Test:
     metric: str
     better: str
     worse: str | float
-    """An arm; or a number that the better arm does not exceed, by more than chance."""
+    """An arm, or a number."""
     higher: bool = False
     """Whether more is better."""
+    no_worse: bool = False
+    """Whether the claim is only that it is not worse, beyond chance."""
     paper: str
     """The paper's own numbers."""
 
@@ -78,13 +81,13 @@ def judge(test: Test, seeds: Sequence[Arms]) -> Outcome:
     if not gains:
         return Outcome("not run yet", Value(math.nan, math.nan), 0)
     gain, margin = over_seeds(gains), limit(len(gains))
-    chance = margin * gain.error if gain.error > 0 else 0.0
-    if isinstance(test.worse, int | float):
-        verdict: Verdict = "refuted" if gain.mean < -chance else "confirmed"
-    elif abs(gain.mean) <= chance:
+    verdict: Verdict = "confirmed"
+    if math.isnan(gain.error):
+        verdict = "undecided"
+    elif gain.mean < -margin * gain.error:
+        verdict = "refuted"
+    elif gain.mean <= margin * gain.error and not test.no_worse:
         verdict = "not at this scale"
-    else:
-        verdict = "confirmed" if gain.mean > 0 else "refuted"
     return Outcome(verdict, gain, len(gains))
 
 
@@ -108,5 +111,7 @@ def _gain(test: Test, arms: Arms) -> Value | None:
 
 def overall(outcomes: Sequence[Outcome]) -> Outcome:
     """Of all tests of a claim the one that decides it."""
+    if not outcomes:
+        return Outcome("measured", Value(math.nan, math.nan), 0)
     done = [outcome for outcome in outcomes if outcome.seeds]
     return min(done or outcomes, key=lambda outcome: ORDER.index(outcome.verdict))

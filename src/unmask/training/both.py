@@ -85,8 +85,7 @@ def _stage(folder: Path, train: Callable[..., Run], changes: dict[str, Any]) -> 
     if not Run.is_at(folder):
         return train(out=folder, **changes)
     run = Run.open(folder)
-    done = (run.last_step() or 0) >= run.config["settings"]["loop"]["steps"]
-    return run if done else train(out=folder, resume=True)
+    return run if run.is_finished else train(out=folder, resume=True)
 
 
 def _changes(plan: Plan, stage: str) -> dict[str, Any]:

@@ -157,6 +157,11 @@ class Run:
         folders = self._saved()
         return int(folders[-1].name.removeprefix("step-")) if folders else None
 
+    @property
+    def is_finished(self) -> bool:
+        """Whether it has done all of its steps."""
+        return bool((self.last_step() or 0) >= self.config["settings"]["loop"]["steps"])
+
     def save_bundle(self, which: Literal["best", "last"], model: bundle.Bundle) -> None:
         """Keep the model as the run's best or last, in place of the one before."""
         bundle.save(model, self.folder / which)

@@ -8,7 +8,7 @@ import pytest
 
 from unmask.errors import ConfigError
 from unmask.reproduce.bench import clock, learnt
-from unmask.reproduce.claims import CLAIMS, claims_named
+from unmask.reproduce.claims import CLAIMS, claims_named, to_equal_bound
 from unmask.reproduce.manifest import SCALES, Lab
 from unmask.reproduce.page import page
 
@@ -21,11 +21,15 @@ def test_the_page_in_the_documentation_is_what_its_results_say():
     assert (DOCS / "paper.md").read_text() == page(results, "paper.json", "pictures/")
 
 
+def found_of(bits):
+    return {"bits": bits, "standard_error": 0.01, "seconds": 1}
+
+
 def test_a_number_that_changes_changes_the_verdict():
     def verdict(reweighted, elbo):
         found = {"reweighted": reweighted, "elbo": elbo}
         steps = {
-            name: {"typed": f"score {name}", "found": {"bits": bits, "standard_error": 0.01, "seconds": 1}}
+            name: {"typed": f"score {name}", "inputs": [], "found": found_of(bits)}
             for name, bits in found.items()
         }
         arms = {"losses": {"0": {name: name for name in found}}}
@@ -54,6 +58,16 @@ def test_claims_share_their_trainings():
     assert arms["losses"]["reweighted"].key == arms["autoregressive"]["absorbing"].key
     assert arms["losses"]["elbo"].key != arms["losses"]["mlm"].key
     assert Lab(SCALES["full"], "DATA", 1).prior().key != lab.prior().key
+
+
+def test_the_time_to_an_equal_bound_is_read_off_the_curves():
+    """The first arm ends at 3 bits after 40 s; the second is there a third of the way from 10 s to 20 s."""
+    slow = [{"bits": 4.0, "seconds": 20.0}, {"bits": 3.0, "seconds": 40.0}]
+    fast = [{"bits": 3.5, "seconds": 10.0}, {"bits": 2.0, "seconds": 20.0}]
+    arms = {name: {"bits": curve[-1]["bits"], "curve": curve} for name, curve in (("a", slow), ("b", fast))}
+    found = to_equal_bound(arms)
+    assert found["a"]["minutes_to_bound"] == pytest.approx(40 / 60)
+    assert found["b"]["minutes_to_bound"] == pytest.approx((10 + 10 / 3) / 60)
 
 
 def test_an_unknown_claim_is_refused():

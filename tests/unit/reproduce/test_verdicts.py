@@ -49,8 +49,8 @@ def test_more_can_be_better():
     assert judge(higher, [seed(1, 2)]).verdict == "refuted"
 
 
-def test_a_number_is_exceeded_only_beyond_chance():
-    most = Test(metric="fid", better="a", worse=1.0, paper="no more than 1")
+def test_no_worse_is_refuted_only_beyond_chance():
+    most = Test(metric="fid", better="a", worse=1.0, no_worse=True, paper="no more than 1")
     assert judge(most, [seed(1.1, 0)]).verdict == "confirmed"
     assert judge(most, [seed(1.3, 0)]).verdict == "refuted"
 
@@ -58,6 +58,15 @@ def test_a_number_is_exceeded_only_beyond_chance():
 def test_a_seed_that_lacks_an_arm_does_not_count():
     assert judge(LOWER, [{"a": {"fid": 1.0}}]).verdict == "not run yet"
     assert judge(LOWER, [seed(1, 2), {"a": {"fid": 1.0}}]).seeds == 1
+
+
+def test_one_seed_without_an_error_decides_nothing():
+    assert judge(LOWER, [seed(1, 2, error=math.nan)]).verdict == "undecided"
+    assert judge(LOWER, [seed(1, 2 + i / 9, error=math.nan) for i in range(3)]).verdict == "confirmed"
+
+
+def test_what_is_not_compared_is_measured():
+    assert overall([]).verdict == "measured"
 
 
 def test_the_worst_of_what_was_run_decides():
