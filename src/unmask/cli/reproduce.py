@@ -45,8 +45,8 @@ class Arguments:
 
     def check(self) -> None:
         """Refuse what could not be done, before anything is computed."""
-        if not 1 <= self.seeds <= 100:
-            raise ConfigError(f"{self.seeds} seeds are no number from 1 to 100", hint="--seeds 3")
+        if not 1 <= self.seeds <= 20:
+            raise ConfigError(f"{self.seeds} seeds are not from 1 to 20", hint="--seeds 3")
 
 
 def main(argv: list[str]) -> None:

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from unmask.reproduce.verdicts import value
 from unmask.rng import generator
 from unmask.storage.files import accessing, write_bytes, write_json
 
+MAX_SEEDS = 20
 Results = dict[str, Any]
 """``results.json``: the steps that were done by key, and of each claim and seed the keys of its arms."""
 
@@ -94,26 +96,21 @@ def _say_plan(bench: Bench, scale: Scale, wanted: Sequence[Step]) -> None:
 
 
 def gather(bench: Bench, scale: Scale, data: str) -> Results:
-    """Everything that has been found so far, of all claims and seeds."""
+    """What has been found so far, of every claim the seeds of which all arms are there."""
     steps: dict[str, Any] = {}
-    arms: dict[str, dict[str, dict[str, str]]] = {}
-    for claim in CLAIMS:
-        for seed in range(100):
-            done = {
-                name: step
-                for name, step in claim.arms(Lab(scale, data, seed)).items()
-                if bench.found(step) is not None
-            }
-            if not done:
-                break
-            arms.setdefault(claim.name, {})[str(seed)] = {name: step.key for name, step in done.items()}
-            for step in (each for arm in done.values() for each in arm.with_inputs()):
-                steps[step.key] = {
-                    "typed": step.typed("OUT"),
-                    "inputs": [each.key for each in step.inputs],
-                    "found": bench.found(step),
-                }
-    return {"unmask": __version__, "scale": scale.name, "arms": arms, "steps": steps}
+    done: dict[str, dict[str, dict[str, str]]] = {}
+    for claim, seed in product(CLAIMS, range(MAX_SEEDS)):
+        arms = claim.arms(Lab(scale, data, seed))
+        taken = [step for arm in arms.values() for step in arm.with_inputs()]
+        if all(bench.found(arm) is not None for arm in arms.values()):
+            done.setdefault(claim.name, {})[str(seed)] = {name: arm.key for name, arm in arms.items()}
+            steps |= {step.key: _written(step, bench) for step in taken}
+    return {"unmask": __version__, "scale": scale.name, "arms": done, "steps": steps}
+
+
+def _written(step: Step, bench: Bench) -> dict[str, Any]:
+    inputs = [each.key for each in step.inputs]
+    return {"typed": step.typed("OUT"), "inputs": inputs, "found": bench.found(step)}
 
 
 def write(results: Results, out: Path) -> Path:
