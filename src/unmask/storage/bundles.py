@@ -26,6 +26,7 @@ from unmask.storage import state as tensors
 
 FORMAT = 2
 MANIFEST = "unmask.json"
+KEYS = ("format", "unmask", "parts", "sampling", "about")  # beside a checksum, which older ones lack
 OURS = (MANIFEST, "codec.safetensors", "prior.safetensors")
 MAX_EDGE_PX = 1 << 14
 AGAIN = "copy the model again from where it came"
@@ -155,13 +156,8 @@ def _describe(bundle: Bundle, folder: Path) -> dict[str, Any]:
     }
     if "prior" in parts:
         parts["prior"]["trained_on"] = bundle.codec.fingerprint
-    return {
-        "format": FORMAT,
-        "unmask": __version__,
-        "parts": parts,
-        "sampling": bundle.sampling,
-        "about": bundle.about,
-    }
+    values = (FORMAT, __version__, parts, bundle.sampling, bundle.about)
+    return files.sealed(dict(zip(KEYS, values, strict=True)))
 
 
 def _load(folder: Path) -> Bundle:
@@ -191,7 +187,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
             message = f"{path} has format {number}; unmask {__version__} reads up to {FORMAT}"
             raise BundleError(message, hint="pip install --upgrade unmask")
         case {"format": int(number)} if number >= 1:
-            manifest = _upgraded(manifest, number)
+            manifest = _upgraded(_unsealed(path, manifest), number)
     match manifest:
         case {"format": _, "parts": {"codec": _}, "about": dict(about), "sampling": dict(sampling)}:
             _check_about(path, about, sampling)
@@ -228,6 +224,16 @@ def _shown(value: Any) -> Any:
     if isinstance(value, list):
         return [_shown(one) for one in value]
     return printable(value) if isinstance(value, str) else value
+
+
+def _unsealed(path: Path, manifest: Manifest) -> Manifest:
+    try:
+        older = {1: set(KEYS) - {"sampling"}}.get(manifest["format"], KEYS)
+        return files.unsealed(manifest, older)
+    except ValueError:
+        message = f"{path} is damaged: it is not as it was written"
+        hint = f'{AGAIN}, or if you changed it yourself delete its line "{files.SEAL}"'
+        raise BundleError(message, hint=hint) from None
 
 
 def _upgraded(manifest: Manifest, number: int) -> Manifest:

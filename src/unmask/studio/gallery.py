@@ -18,7 +18,7 @@ from unmask.config import to_json
 from unmask.data.provenance import MAX_BYTES, Provenance, read
 from unmask.errors import DataError
 from unmask.reading import fit, read_json, reason
-from unmask.storage.files import accessing, shortage, working_in, write_bytes, write_json
+from unmask.storage.files import accessing, alone, shortage, working_in, write_bytes, write_json
 from unmask.studio.jobs import Outcome, Report, Task
 from unmask.studio.limits import MAX_GALLERY_BYTES, MAX_GALLERY_PICTURES
 
@@ -132,9 +132,10 @@ class Gallery:
 
     def _write_star(self, kept: Kept) -> None:
         """Change one star among those on the disk, which other Studios may have changed as well."""
-        others = [name for name in self._stars() if name != kept.id]
-        with accessing(self.folder / STARS):
-            write_json(self.folder / STARS, [*others, kept.id] if kept.starred else others)
+        path = self.folder / STARS
+        with accessing(path), alone(path):
+            others = [name for name in self._stars() if name != kept.id]
+            write_json(path, [*others, kept.id] if kept.starred else others)
 
     def _stars(self) -> list[str]:
         path = self.folder / STARS

@@ -39,6 +39,7 @@ def folder(tmp_path) -> Path:
 def edit(folder: Path, change: Any) -> None:
     manifest = json.loads((folder / "unmask.json").read_text())
     change(manifest)
+    manifest.pop("checksum", None)  # as whoever changes it by hand is told to
     (folder / "unmask.json").write_text(json.dumps(manifest))
 
 
@@ -210,6 +211,17 @@ class TestADamagedBundle:
         sampling = {"recommended": {"sample": {"steps": 8}, "budgets": [{"steps": 8, "temperature": 0.7}]}}
         edit(folder, lambda manifest: manifest.update(sampling=sampling))
         assert bundle.load(folder).sampling == sampling
+
+    @pytest.mark.parametrize("old", ["CC0-1.0", "metrics", "12.5", "checksum", '"about"', __version__])
+    def test_whose_description_was_changed_says_so(self, folder, old):
+        path = folder / "unmask.json"
+        path.write_text(path.read_text().replace(old, old.replace(old[-2], "7"), 1))
+        assert "not as it was written" in refusal(folder)
+
+    def test_of_before_there_was_a_checksum_is_taken(self, folder):
+        edit(folder, lambda manifest: manifest.update(format=1))
+        edit(folder, lambda manifest: manifest.pop("sampling"))
+        assert bundle.load(folder).about["licence"] == "CC0-1.0"
 
     @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "NaN", "\0"])
     def test_whose_description_is_no_json_is_refused(self, folder, text):

@@ -7,6 +7,9 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -101,6 +104,24 @@ def test_studios_of_one_folder_keep_each_others_stars(keep, model):
     assert [kept.starred for kept in Gallery(keep).search()] == [True, True]
     second.remove(second.find(names[1]))
     assert json.loads((keep / "stars.json").read_text()) == names[:1]
+
+
+def test_studios_that_give_stars_at_the_same_instant_lose_none(keep, model, monkeypatch):
+    first = Gallery(keep)
+    names = [first.add(encoded(picture)) for picture in model.sample(2, steps=1)]
+    meet, read_stars = Barrier(2), Gallery._stars
+
+    def together(gallery):
+        stars = read_stars(gallery)
+        with suppress(BrokenBarrierError):
+            meet.wait(0.2)  # until both have read, unless one has to wait for the other
+        return stars
+
+    galleries = first, Gallery(keep)
+    monkeypatch.setattr(Gallery, "_stars", together)
+    with ThreadPoolExecutor(2) as both:
+        list(both.map(lambda at: galleries[at].star(galleries[at].find(names[at]), starred=True), range(2)))
+    assert sorted(json.loads((keep / "stars.json").read_text())) == sorted(names)
 
 
 def test_what_the_disk_refuses_is_said_and_changes_nothing(client, ask, monkeypatch):
