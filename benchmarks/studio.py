@@ -1,7 +1,9 @@
-"""Fifty clients of one Studio for a minute: what they are answered, how fast, and what it costs in memory.
+"""The Studio under load, and how soon it shows something.
 
-Each client asks for a picture, watches it being drawn, fetches it, and asks again; one in ten walks away in
-the middle. The only refusal there may be is "busy".
+Fifty clients for ten minutes: what they are answered, how fast, and what it costs in memory. Each asks for a
+picture, watches it being drawn, fetches it, and asks again; one in ten walks away in the middle. Beside them
+are 500 connections that say nothing, and come again when the Studio has ended them. The only refusal there
+may be is "busy". Results are kept in a gallery.
 """
 
 import asyncio
@@ -13,9 +15,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from fastapi import FastAPI
 
@@ -24,7 +27,8 @@ from unmask.pipeline import load
 from unmask.studio.limits import DoorLimits
 from unmask.studio.server import Server, create_app
 
-CLIENTS, SECONDS, SETTLE = 50, 60.0, 10.0
+CLIENTS, IDLE, SECONDS, SETTLE = 50, 500, 600.0, 60.0
+BUSY_PAUSE_S, IDLE_PAUSE_S = 2.0, 10.0  # before who was refused asks again, and who was ended comes again
 REQUEST = {"count": 1, "steps": 4}
 
 
@@ -38,11 +42,13 @@ class Traffic:
 
 def main() -> None:
     model = load("emoji", "cpu")
-    with serving(create_app(model, "emoji")) as address:
+    with TemporaryDirectory() as kept, serving(create_app(model, "emoji", keep=Path(kept))) as address:
         port = int(address.rpartition(":")[2])
-        settling = asyncio.run(load_server(port, CLIENTS, SETTLE))  # buffers and results reach their size
+        settling = asyncio.run(
+            load_server(port, CLIENTS, SETTLE, IDLE)
+        )  # buffers and results reach their size
         before = resident_bytes()
-        traffic = asyncio.run(load_server(port, CLIENTS, SECONDS))
+        traffic = asyncio.run(load_server(port, CLIENTS, SECONDS, IDLE))
         after = resident_bytes()
     waits = sorted(traffic.waits)
     figures = {
@@ -54,7 +60,8 @@ def main() -> None:
         "resident_mib": round(after / 2**20, 1),
         "settling_answers": dict(settling.answers),
     }
-    note("fifty clients of one Studio", figures, config={"clients": CLIENTS, "seconds": SECONDS, **REQUEST})
+    config = {"clients": CLIENTS, "idle": IDLE, "seconds": SECONDS, **REQUEST}
+    note("fifty clients of one Studio", figures, config=config)
 
 
 @contextmanager
@@ -73,37 +80,56 @@ def serving(app: FastAPI, limits: DoorLimits = DoorLimits()) -> Iterator[str]:  
             thread.join()
 
 
-async def load_server(port: int, clients: int, seconds: float) -> Traffic:
-    """Traffic of so many clients at once, for so long."""
+async def load_server(port: int, clients: int, seconds: float, idle: int = 0) -> Traffic:
+    """Traffic of so many clients at once, for so long, beside so many connections that say nothing."""
     traffic, end = Traffic(), time.monotonic() + seconds
     async with asyncio.TaskGroup() as group:
         for number in range(clients):
             group.create_task(_client(port, number, traffic, end))
+        for _ in range(idle):
+            group.create_task(_idler(port, traffic, end))
     return traffic
+
+
+async def _idler(port: int, traffic: Traffic, end: float) -> None:
+    while (left := end - time.monotonic()) > 0:
+        with suppress(OSError, TimeoutError):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            traffic.answers["idle connections"] += 1
+            with closing(writer):
+                await asyncio.wait_for(reader.read(), left)
+        await asyncio.sleep(IDLE_PAUSE_S)
 
 
 async def _client(port: int, number: int, traffic: Traffic, end: float) -> None:
     turn = 0
     while time.monotonic() < end:
         turn += 1
-        begin = time.monotonic()
-        status, body = await _ask(port, "POST", "/api/v1/sample", {**REQUEST, "seed": number})
-        traffic.answers[f"sample {status}"] += 1
-        if status != 202:
-            await asyncio.sleep(0.1)
-            continue
-        job = json.loads(body)
-        leaves = (number + turn) % 10 == 0
-        status, stream = await _ask(port, "GET", f"/api/v1/jobs/{job['id']}/events", leave=leaves)
-        traffic.answers[f"events {status}"] += 1
-        if leaves or status != 200:
-            continue
-        last = json.loads(stream.decode().rstrip().rpartition("data: ")[2])
-        traffic.answers[last["state"]] += 1
-        status, picture = await _ask(port, "GET", last["pictures"][0])
-        traffic.answers[f"picture {status}"] += 1
-        assert picture.startswith(b"\x89PNG")
-        traffic.waits.append(time.monotonic() - begin)
+        try:
+            await _visit(port, number, turn, traffic)
+        except (OSError, asyncio.IncompleteReadError):
+            traffic.answers["cut off"] += 1
+
+
+async def _visit(port: int, number: int, turn: int, traffic: Traffic) -> None:
+    begin = time.monotonic()
+    status, body = await _ask(port, "POST", "/api/v1/sample", {**REQUEST, "seed": number})
+    traffic.answers[f"sample {status}"] += 1
+    if status != 202:
+        await asyncio.sleep(BUSY_PAUSE_S)
+        return
+    job = json.loads(body)
+    leaves = (number + turn) % 10 == 0
+    status, stream = await _ask(port, "GET", f"/api/v1/jobs/{job['id']}/events", leave=leaves)
+    traffic.answers[f"events {status}"] += 1
+    if leaves or status != 200:
+        return
+    last = json.loads(stream.decode().rstrip().rpartition("data: ")[2])
+    traffic.answers[last["state"]] += 1
+    status, picture = await _ask(port, "GET", last["pictures"][0])
+    traffic.answers[f"picture {status}"] += 1
+    assert picture.startswith(b"\x89PNG")
+    traffic.waits.append(time.monotonic() - begin)
 
 
 async def _ask(
@@ -115,7 +141,9 @@ async def _ask(
     headers = ["Host: localhost", "Connection: close", "Content-Type: application/json"]
     head = [f"{verb} {path} HTTP/1.1", *headers, f"Content-Length: {len(data)}", "", ""]
     writer.write("\r\n".join(head).encode() + data)
-    status = int((await reader.readline()).split()[1])
+    if not (answered := await reader.readline()):
+        raise ConnectionResetError
+    status = int(answered.split()[1])
     chunked = False
     while (line := await reader.readline()) not in (b"\r\n", b""):
         chunked = chunked or line.lower().startswith(b"transfer-encoding: chunked")
