@@ -1,6 +1,5 @@
 """``unmask retrieve``: whether samples show what their captions say."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,29 +75,27 @@ def main(argv: list[str]) -> None:
     from unmask.samples import SampleFolder
 
     model = load_model(arguments.model, arguments.device)
-    pixels = model.open(arguments.data, arguments.split, captions="auto")
-    chosen = choose(model, pixels, arguments)
-    captions = [str(pixels.captions[number]) for number in chosen]
+    pixels = choose(model, model.open(arguments.data, arguments.split, captions="auto"), arguments)
     folder = SampleFolder(
         arguments.out / "samples",
         model,
         arguments.seed,
         arguments.sampling.settings,
-        prompt=captions,
+        prompt=[*map(str, pixels.captions)],
         **arguments.sampling.changes,
     )
     with bar("sampling") as report:
-        folder.fill(len(captions) * arguments.samples, batch=arguments.batch, report=report)
-    _write_sheet(folder, pixels, chosen, arguments)
-    found, chance = _measure(model, folder, pixels, chosen, arguments), 1 / arguments.candidates
+        folder.fill(len(pixels) * arguments.samples, batch=arguments.batch, report=report)
+    _write_sheet(folder, pixels, arguments)
+    found, chance = _measure(model, folder, pixels, arguments), 1 / arguments.candidates
     for by, share in found.items():
         tell(f"{by:<10} {share.value:6.1%} ± {share.standard_error:.1%}", **plain({by: share}))
     tell(f"{'chance':<10} {chance:6.1%}", chance=chance)
     tell(f"also in {arguments.out}: sheet.png, results.json, samples/", folder=arguments.out)
 
 
-def choose(model: "Pipeline", pixels: "PixelSet", arguments: Arguments) -> list[int]:
-    """Numbers of pictures of different captions in words that the model knows, evenly spread."""
+def choose(model: "Pipeline", pixels: "PixelSet", arguments: Arguments) -> "PixelSet":
+    """Pictures of different captions in words that the model knows, evenly spread."""
     from unmask.data.pixels import spread
 
     knows = model.words.known.knows
@@ -110,7 +107,7 @@ def choose(model: "Pipeline", pixels: "PixelSet", arguments: Arguments) -> list[
             f"wanted {arguments.candidates} candidates",
             hint=f"--candidates {len(known)}, or another --split" if len(known) > 1 else "another --split",
         )
-    chosen = [known[place] for place in spread(arguments.count, len(known))]
+    chosen = pixels.take([known[place] for place in spread(arguments.count, len(known))])
     tell(
         f"{len(chosen)} captions ({len(first)} in the {arguments.split} split, {len(known)} of known words), "
         f"{arguments.samples} samples each, {arguments.candidates} candidates",
@@ -122,7 +119,7 @@ def choose(model: "Pipeline", pixels: "PixelSet", arguments: Arguments) -> list[
 
 
 def _measure(
-    model: "Pipeline", folder: "SampleFolder", pixels: "PixelSet", chosen: Sequence[int], arguments: Arguments
+    model: "Pipeline", folder: "SampleFolder", pixels: "PixelSet", arguments: Arguments
 ) -> "dict[str, Estimate]":
     from unmask.evaluation.features import features_of, inception_features, lpips_features
     from unmask.evaluation.retrieval import retrieval
@@ -133,9 +130,9 @@ def _measure(
     for by, extractor in (("inception", inception_features), ("lpips", lpips_features)):
         with bar(f"looking, by {by}") as report:
             seen = [features_of(part, extractor(model.device), report=report) for part in (samples, pixels)]
-        drawn = seen[0][: len(chosen) * arguments.samples]
-        found[by] = retrieval(drawn, seen[1][list(chosen)], arguments.candidates, seed=arguments.seed)
-    asked = {"data": arguments.data, "split": arguments.split, "captions": len(chosen)}
+        drawn = seen[0][: len(pixels) * arguments.samples]
+        found[by] = retrieval(drawn, seen[1], arguments.candidates, seed=arguments.seed)
+    asked = {"data": arguments.data, "split": arguments.split, "captions": len(pixels)}
     asked |= {"samples": arguments.samples, "candidates": arguments.candidates}
     request = {"model": model.fingerprint, "seed": arguments.seed} | folder.settings.of("sample")
     with accessing(arguments.out):
@@ -143,16 +140,11 @@ def _measure(
     return found
 
 
-def _write_sheet(
-    folder: "SampleFolder", pixels: "PixelSet", chosen: Sequence[int], arguments: Arguments
-) -> None:
+def _write_sheet(folder: "SampleFolder", pixels: "PixelSet", arguments: Arguments) -> None:
     """Rows of a caption's own picture and its first four samples, the caption below."""
-    from unmask.data.pixels import spread
-
     rows = []
-    for place in spread(ROWS, len(chosen)):
-        number = chosen[place]
+    for number in pixels.spread(ROWS):
         own = Image.fromarray(pixels.read([number])[0])
-        drawn = (folder.picture(place + turn * len(chosen)) for turn in range(min(4, arguments.samples)))
+        drawn = (folder.picture(number + turn * len(pixels)) for turn in range(min(4, arguments.samples)))
         rows.append([(own, str(pixels.captions[number])), *((picture, "") for picture in drawn)])
     write_pictures([sheet_with_text(rows)], arguments.out / "sheet.png")

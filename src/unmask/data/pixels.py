@@ -156,6 +156,12 @@ class PixelSet:
         """All pictures in order, so many at a time."""
         return (self.read(range(len(self))[start : start + size]) for start in range(0, len(self), size))
 
+    def take(self, numbers: Sequence[int]) -> "PixelSet":
+        """The pictures of these numbers as a set of their own."""
+        names, digests = ([column[number] for number in numbers] for column in (self.names, self._digests))
+        captions = [self.captions[number] for number in numbers]
+        return PixelSet(names, self._rows[[*numbers]], self._read, digests, captions, self._crop)
+
     def read(self, indices: npt.ArrayLike, *draw: int) -> Pixels8:
         """The pictures of these numbers: (B, S, S, 3).
 

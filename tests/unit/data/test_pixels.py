@@ -322,6 +322,16 @@ def test_a_bar_is_shown_unless_someone_else_is_told(folder, cache, capsys):
     assert capsys.readouterr().out == ""
 
 
+def test_some_pictures_of_a_set_are_a_set_of_their_own(opened):
+    train = opened(replace(CONFIG, captions="folder"))[0].split("train")
+    some = train.take([3, 1])
+    assert some.names == [train.names[3], train.names[1]]
+    assert some.captions == [train.captions[3], train.captions[1]]
+    assert np.array_equal(some.read([0, 1]), train.read([3, 1]))
+    assert some.fingerprint == train.take([3, 1]).fingerprint
+    assert len({some.fingerprint, train.take([1, 3]).fingerprint, train.fingerprint}) == 3
+
+
 def test_pixels_do_not_wait_for_torch():
     code = "import sys, unmask.data.pixels, unmask.cli.data; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
