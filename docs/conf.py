@@ -30,7 +30,7 @@ exclude_patterns = [".*", "runs", "demo", "dist", "site", "tests", "benchmarks",
 NAVIGATION = {
     "README": {
         "Use": "/docs/gallery/index /docs/data /docs/training /docs/sampling /docs/captions /docs/editing "
-        "/docs/studio /docs/evaluation /docs/models /docs/faq",
+        "/docs/studio /docs/evaluation /docs/models /docs/scaling /docs/faq",
         "Look up": "/docs/commands /docs/python /docs/api /docs/glossary /docs/weights /recipes/README",
         "Models and results": "/src/unmask/builtin/*/README /docs/results /docs/paper /docs/experiments "
         "/docs/speed",

@@ -45,19 +45,12 @@ unmask weights get lpips-vgg
 unmask weights get inception
 
 train codec "$out/codec" "$data" --preset "$name" "${codec[@]}"
-unmask encode "$out/codec/best" "$data" --out "$out/$name.codes"
+many encode "$out/codec/best" "$data" --out "$out/$name.codes"
 train prior "$out/prior" "$out/codec/best" "$out/$name.codes" --preset "$name" "${prior[@]}"
 
 # The paper's figures: bits per code, FID at temperatures 1 and 0.9 in 256 steps, at 1 in 50, PRDC, neighbours.
-# Samples are drawn first, on all GPUs, into the folders in which the sweep looks for them.
-unmask score "$out/prior/best" "$data" --steps 256 --csv "$out/bits.csv"
-unmask evaluate "$out/prior/best" "$data" --what reconstructions --out "$out/evaluation-codec"
-for temperature in 0.9 1.0; do
-    for steps in all 50; do
-        many sample "$out/prior/best" --count 50000 --batch 64 --temperature "$temperature" --steps "$steps" \
-            --out "$out/evaluation/samples/even-random-$steps-steps-temperature-$temperature"
-    done
-done
-unmask evaluate "$out/prior/best" "$data" --count 50000 --batch 64 --steps all,50 --temperature 0.9,1 \
+many score "$out/prior/best" "$data" --steps 256 --csv "$out/bits.csv"
+many evaluate "$out/prior/best" "$data" --what reconstructions --out "$out/evaluation-codec"
+many evaluate "$out/prior/best" "$data" --count 50000 --batch 64 --steps all,50 --temperature 0.9,1 \
     --out "$out/evaluation"
-unmask neighbours "$out/prior/best" "$data" --by inception --temperature 0.9 --out "$out/neighbours.png"
+many neighbours "$out/prior/best" "$data" --by inception --temperature 0.9 --out "$out/neighbours.png"

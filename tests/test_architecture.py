@@ -12,8 +12,10 @@ SOURCE = Path(__file__).parents[1] / "src" / "unmask"
 RANKS = [
     {"errors", "progress", "rng"},
     {"reading"},
-    {"config", "devices", "storage"},
-    {"codec", "prior", "distributed", "presets", "third_party"},
+    {"config", "devices"},
+    {"distributed"},
+    {"storage"},
+    {"codec", "prior", "presets", "third_party"},
     {"data", "diffusion"},
     {"evaluation", "onnx"},
     {"models"},

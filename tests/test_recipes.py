@@ -6,6 +6,7 @@ import re
 import shlex
 import signal
 import subprocess
+import time
 from importlib import import_module
 from pathlib import Path
 from typing import get_args
@@ -16,8 +17,6 @@ import tyro
 from unmask.cli.main import COMMANDS, run_command
 from unmask.cli.weights import Name
 from unmask.config import to_json
-from unmask.diffusion.settings import combinations
-from unmask.evaluation.results import samples_folder
 from unmask.presets import codec_preset, prior_preset
 from unmask.prior.config import PriorConfig
 from unmask.reproduce.claims import CLAIMS
@@ -222,27 +221,12 @@ def test_one_gpu_runs_the_paper_as_the_preset_has_it(name, typed, parse):
         assert settings == preset
 
 
-def swept(arguments):
-    """The settings of a command with a model that recommends none."""
-    return combinations("sample", {}, arguments.sampling.settings, arguments.sampling.changes)
-
-
-def test_the_paper_s_samples_are_drawn_where_its_sweep_looks_for_them(typed, parse):
-    lines = [unmask_words(line) for line in typed("paper.sh", "churches", "photos", GPUS="8")]
-    (sweep,) = (parse(line) for line in lines if line[0] == "evaluate" and "--steps" in line)
-    drawn = [parse(line) for line in lines if line[0] == "sample"]
-    assert {one.out: swept(one)[0] for one in drawn} == {
-        samples_folder(sweep.out, settings): settings for settings in swept(sweep)
-    }
-    assert {(one.count, one.seed, one.batch) for one in drawn} == {(sweep.count, sweep.seed, sweep.batch)}
-
-
-def test_the_page_on_evaluation_draws_samples_where_its_sweep_looks_for_them(parse):
-    text = (ROOT / "docs/evaluation.md").read_text()
-    (drawn,) = (parse(words) for words in shown_commands(text) if words[0] == "sample")
-    (sweep,) = (parse(words) for words in shown_commands(text) if words[0] == "evaluate" and "50000" in words)
-    assert [drawn.out] == [samples_folder(sweep.out, settings) for settings in swept(sweep)]
-    assert (drawn.count, drawn.seed, drawn.batch) == (sweep.count, sweep.seed, sweep.batch)
+def test_on_several_gpus_every_long_command_of_the_paper_is_shared(typed):
+    lines = typed("paper.sh", "churches", "photos", GPUS="8")
+    alone = [line[1] for line in lines if line[0] == "unmask"]
+    assert set(alone) == {"weights"}
+    shared = {unmask_words(line)[0] for line in lines if line[0] == "torchrun"}
+    assert shared == {"train", "encode", "score", "evaluate", "neighbours"}
 
 
 def test_every_experiment_changes_what_its_name_says(typed, parse):
@@ -298,3 +282,50 @@ def test_an_unknown_recipe_of_the_paper_is_refused(typed):
         typed("paper.sh", "castles", "photos")
     assert refused.value.returncode == 2
     assert b"there are churches, bedrooms and ffhq" in refused.value.stderr
+
+
+# Stand in for SLURM's commands: they note their words, and a step lasts until it is asked to end.
+SLURM = {
+    "scontrol": 'echo "scontrol $*" >> typed; [ "$1" = requeue ] || printf "node-3\\nnode-4\\n"',
+    "srun": """echo "srun $*" >> typed
+trap 'echo asked to end >> typed; exit 143' TERM
+sleep ${LASTS:-0} & wait""",
+}
+
+
+class TestSlurm:
+    @pytest.fixture
+    def job(self, tmp_path):
+        """A job on four nodes, of which SLURM's commands are noted in a file."""
+        for name, does in SLURM.items():
+            (tmp_path / name).write_text(f"#!/usr/bin/env bash\n{does}\n")
+            (tmp_path / name).chmod(0o755)
+        (tmp_path / "recipes").symlink_to(RECIPES)
+        path = f"{tmp_path}:{os.environ['PATH']}"
+        about = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "node-[3-6]", "SLURM_NNODES": "4"}
+
+        def start(*words, **others):
+            environment = os.environ | about | {"PATH": path, "SLURM_GPUS_ON_NODE": "8"} | others
+            command = ["bash", RECIPES / "slurm/four-nodes.sbatch", *words]
+            return subprocess.Popen(command, cwd=tmp_path, env=environment)
+
+        return start
+
+    def test_every_node_gets_a_torchrun_that_names_the_job_and_says_the_words(self, job, tmp_path, parse):
+        assert job("train", "codec", "photos/", "--preset", "churches", MIN_NODES="2").wait() == 0
+        looked, started = (tmp_path / "typed").read_text().splitlines()
+        assert looked == "scontrol show hostnames node-[3-6]"
+        launcher, _, words = started.partition(" -m unmask ")
+        assert "--nnodes 2:4 --nproc-per-node 8" in launcher
+        assert "--rdzv-endpoint node-3:29400 --rdzv-id unmask-7" in launcher
+        assert parse(words.split()).data == "photos/"
+
+    @pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGTERM])
+    def test_before_its_end_a_job_saves_and_is_queued_again(self, job, tmp_path, number):
+        running = job("sample", "emoji", LASTS="60")
+        while "srun" not in (typed.read_text() if (typed := tmp_path / "typed").exists() else ""):
+            time.sleep(0.02)
+        time.sleep(0.2)  # until both have set their traps
+        running.send_signal(number)
+        assert running.wait(timeout=60) == 0
+        assert (tmp_path / "typed").read_text().splitlines()[2:] == ["asked to end", "scontrol requeue 7"]

@@ -1,11 +1,13 @@
-"""What a training at the paper's scale costs: counted, not run. The tables of recipes/README.md.
+"""What a training at the paper's scale costs: counted, not run.
 
-    python tools/estimate_cost.py
+    python tools/estimate_cost.py             the tables of recipes/README.md
+    python tools/estimate_cost.py bedrooms    those of docs/scaling.md
 
 Operations and saved activations are counted on tensors without contents, from the presets as they are. Times
 assume that a GPU reaches SHARE of its peak in such a training, which is the guess in them.
 """
 
+import sys
 from collections.abc import Callable
 
 import torch
@@ -22,6 +24,9 @@ from unmask.rng import generator
 
 PEAKS = {"RTX 4090": 165e12, "A100": 312e12}  # bfloat16, dense, as their maker says
 SHARE = 0.25
+GPUS = 8  # of a node
+LINKS = {1: 200e9, 4: 20e9}  # bytes a second in a ring by number of nodes: NVLink, or 200 Gbit/s a GPU
+BEDROOMS = 3_033_042  # pictures
 STATE_BYTES = 4 * 5  # of a weight in float32: itself, its gradient, Adam's two moments, the running average
 
 
@@ -70,7 +75,7 @@ def codec_costs(name: str) -> tuple[float, float, float]:
     # the same way, and then learns from pictures and from copies.
     step = 3 * flops(copies) + 3 * flops(lambda: eye.features(images)) + 8 * flops(lambda: judge(images))
     activations = (
-        saved_bytes(copies) + saved_bytes(lambda: eye(made, images)) + saved_bytes(lambda: judge(made))
+        saved_bytes(copies) + saved_bytes(lambda: eye.features(made)) + saved_bytes(lambda: judge(made))
     )
     return step, STATE_BYTES * weights(codec, judge) + 4 * weights(eye), activations
 
@@ -104,6 +109,37 @@ def row(label: str, steps: int, costs: tuple[float, float, float]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def shared_row(label: str, steps: int, costs: tuple[float, float, float], nodes: int) -> str:
+    """A line on eight GPUs of each of some nodes: as many pictures as on one, a batch on each."""
+    step, state, activations = costs
+    gpus = GPUS * nodes
+    sent = 2 * (gpus - 1) / gpus * state / 5  # a ring sums gradients, a fifth of the state, and hands them on
+    compute, reduce = step / (SHARE * PEAKS["A100"]), sent / LINKS[nodes]
+    days = [steps / gpus * seconds / 86400 for seconds in (max(compute, reduce), compute + reduce)]
+    cells = [label, f"{nodes} × {GPUS}", f"{steps // gpus:,}", f"{(state + activations / 2) / 1e9:.1f}"]
+    cells += [f"{sent / 1e9:.2f}", f"{compute * 1e3:.0f}", f"{reduce * 1e3:.0f}"]
+    return f"| {' | '.join(cells)} | {24 * days[0]:.1f} to {24 * days[1]:.1f} |"
+
+
+def main_shared() -> None:
+    """Print the table of LSUN Bedroom on several GPUs."""
+    heads = ["stage", "GPUs", "steps", "GB a GPU", "GB sent a step", "ms to compute", "ms to send", "hours"]
+    print(f"| {' | '.join(heads)} |")
+    print("|---" * len(heads) + "|")
+    stages = {
+        "codec": (codec_preset("bedrooms").loop.steps, codec_costs("bedrooms")),
+        "prior": (prior_preset("bedrooms").loop.steps, prior_costs("bedrooms")),
+    }
+    for label, (steps, costs) in stages.items():
+        for nodes in LINKS:
+            print(shared_row(label, steps, costs, nodes))
+    codec = Autoencoder(codec_preset("bedrooms").codec, generator(0, "weights")).to("meta")
+    one = flops(lambda: codec.encoder(torch.zeros(1, 3, 256, 256, device="meta")))
+    minutes = [2 * BEDROOMS * one / (GPUS * nodes * SHARE * PEAKS["A100"]) / 60 for nodes in LINKS]
+    print(f"\nto encode a picture: {one / 1e12:.2f} · 10¹² operations; all and their mirror images: ", end="")
+    print(", ".join(f"{m:.0f} minutes on {n} × {GPUS}" for m, n in zip(minutes, LINKS, strict=True)))
+
+
 def main() -> None:
     """Print the table."""
     heads = ["stage", "steps", "10¹² operations a step", "state, GB", "activations in bfloat16, GB"]
@@ -115,4 +151,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main_shared() if sys.argv[1:] == ["bedrooms"] else main()

@@ -34,7 +34,7 @@ from unmask.codec.preview import decode_partly
 from unmask.codec.tiles import TILE, encode_tiles
 from unmask.config import merge
 from unmask.data.config import ImagesConfig
-from unmask.data.pictures import Pictures, squares_of
+from unmask.data.pictures import Pictures, each_picture, squares_of
 from unmask.data.pixels import PixelSet, open_set
 from unmask.data.provenance import inscribed
 from unmask.data.splits import Part
@@ -43,8 +43,9 @@ from unmask.devices import Precision, require_device
 from unmask.diffusion.classify import image_nats, label_nats
 from unmask.diffusion.guidance import Given
 from unmask.diffusion.inpaint import refill
-from unmask.diffusion.likelihood import bits_by_picture, bits_per_code, join, score_codes
+from unmask.diffusion.likelihood import Score, bits_by_picture, bits_per_code, join, score_codes
 from unmask.diffusion.settings import Changes, Settings, Use, choose
+from unmask.distributed import ALONE, Group
 from unmask.errors import BundleError, ConfigError, DataError
 from unmask.evaluation.config import Evidence
 from unmask.generation.editing import Editor
@@ -182,21 +183,29 @@ class Pipeline:
         steps: int | None = None,
         seed: int = 0,
         report: Callable[[int], None] = lambda done: None,
+        processes: Group = ALONE,
     ) -> Scores:
         """Bits per code of the pictures; more ``draws`` steady the estimate of an absorbing prior's bound.
 
         The bound is that of a chain of ``steps`` steps, without a number that of the limit of ever more.
-        ``report`` is told how many pictures are done.
+        ``report`` is told how many pictures are done. ``processes`` share them, and all have the result.
         """
         if draws < 1 or (steps is not None and steps < 1):
             raise ConfigError(f"draws {draws} and steps {steps} score nothing; 1 of each is the least")
-        scores = [
-            score_codes(self.sampler.unconditional, codes, first, num_draws=draws, num_steps=steps, seed=seed)
-            for first, codes in self._codes(pictures, report)
-        ]
-        if not scores:
+        known = pictures if isinstance(pictures, PixelSet) else list(each_picture(pictures))
+        if not len(known):
             raise DataError("there are no pictures to score")
-        score, N = join(scores), self.prior.num_positions
+        prior = self.sampler.unconditional
+
+        def cost(numbers: range) -> Iterator[Score]:
+            for _, codes in self._codes(known[numbers.start : numbers.stop]):
+                yield score_codes(prior, codes, numbers.start, num_draws=draws, num_steps=steps, seed=seed)
+
+        scores: list[Score] = []
+        for part in processes.share(cost, range(len(known)), BATCH):
+            scores.append(part)
+            report(min(BATCH * len(scores), len(known)))
+        score, N = join(processes.agreed(lambda: scores)), self.prior.num_positions
         return Scores(bits_by_picture(score, N).tolist(), *bits_per_code(score, N))
 
     @torch.no_grad()
@@ -250,13 +259,20 @@ class Pipeline:
         return [dict(sorted(one, key=lambda chance: -chance[1])) for one in chances]
 
     def open(
-        self, data: str, split: Part | None = None, *, captions: str = "none", keep: bool = True
+        self,
+        data: str,
+        split: Part | None = None,
+        *,
+        captions: str = "none",
+        keep: bool = True,
+        processes: Group = ALONE,
     ) -> PixelSet:
         """A data set as the model sees it: all of it, or one part of the split that it was trained with.
 
         With ``captions`` "auto" they are looked for as in a training; more in ``ImagesConfig``.
 
-        What is decoded is kept on disk as in the training, or else for as long as the set is used. A whole
+        What is decoded, by all ``processes``, is kept on disk as in the training, or else by each for as long
+        as the set is used. A whole
         set is not cut into the random crops of the training, and no picture of the model's own size in it is
         too small, whatever the training left out.
         """
@@ -264,7 +280,7 @@ class Pipeline:
         if split is None:
             small = min(images.min_side, self.image_size)
             images = replace(images, validation=0, crop="centre", min_side=small)
-        return open_set(data, images, split, keep=keep)
+        return open_set(data, images, split, keep=keep, processes=processes)
 
     def settings(self, use: Use, base: Settings | str | None = None, **changes: Unpack[Changes]) -> Settings:
         """The settings of a call: ``changes`` over those given, named or recommended."""

@@ -13,6 +13,7 @@ from PIL import Image
 
 from unmask.data.pictures import encoded, open_picture
 from unmask.diffusion.settings import Settings
+from unmask.distributed import ALONE, Group
 from unmask.errors import ConfigError, DataError
 from unmask.progress import Report, silent
 from unmask.reading import DamagedError, parsing, read_json
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from unmask.data.pixels import PixelSet
     from unmask.diffusion.fill import OnStep
-    from unmask.distributed import Processes
     from unmask.generation.prompts import Prompt
     from unmask.pipeline import Pipeline
 
@@ -60,11 +60,11 @@ class SampleFolder:
         count: int,
         *,
         batch: int = BATCH,
-        processes: "Processes | None" = None,
+        processes: Group = ALONE,
         report: Report = silent,
         film: "OnStep | None" = None,
     ) -> None:
-        """Draw what is missing of the first ``count`` pictures; several ``processes`` share the work.
+        """Draw what is missing of the first ``count`` pictures; ``processes`` share the work.
 
         ``film`` sees the codes after every pass over the first ``batch`` pictures, which are then drawn
         whether they are there or not.
@@ -72,14 +72,15 @@ class SampleFolder:
         if not 1 <= count <= MAX_COUNT:
             raise ConfigError(f"a folder holds up to {MAX_COUNT:,} samples, not {count:,}")
         with self._opened(processes):
-            parts = self._share(count, batch, processes, filmed=film is not None)
+            processes.barrier()
+            parts = self._missing(count, batch, filmed=film is not None)[processes.rank :: processes.world]
+            processes.barrier()  # nobody writes before all have looked
             done, total = 0, sum(map(len, parts))
             for part in parts:
                 on_step = _watch(self.model.prior.mask_id, done, total, report, None if part.start else film)
                 self._draw(part, batch, on_step)
                 done += len(part)
-            if processes:
-                processes.barrier()
+            processes.barrier()
 
     def picture(self, number: int) -> Image.Image:
         """A picture that is there."""
@@ -89,19 +90,10 @@ class SampleFolder:
         """All pictures that are there, as the model sees a data set."""
         return self.model.open(str(self.path), keep=False)
 
-    def _share(self, count: int, batch: int, processes: "Processes | None", *, filmed: bool) -> list[range]:
-        """The parts that are this process's to draw."""
-        if processes is None:
-            return self._missing(count, batch, filmed=filmed)
-        processes.barrier()
-        parts = self._missing(count, batch, filmed=filmed)[processes.rank :: processes.world]
-        processes.barrier()  # nobody writes before all have looked
-        return parts
-
     @contextmanager
-    def _opened(self, processes: "Processes | None" = None) -> Iterator[None]:
-        """The folder, all of this request; of ``processes`` that work together the first opens it for all."""
-        if processes and not processes.is_first:
+    def _opened(self, processes: Group) -> Iterator[None]:
+        """The folder, all of this request; of several processes the first opens it for all."""
+        if not processes.is_first:
             yield
             return
         try:

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple, get_args
 from unmask.data.captions import Caption
 from unmask.data.pixels import PixelSet
 from unmask.diffusion.settings import Settings, combinations
+from unmask.distributed import ALONE, Group
 from unmask.errors import ConfigError, DataError
 from unmask.evaluation.compare import Reference, reconstructed
 from unmask.evaluation.config import Metric, Side, What, check_metrics
+from unmask.evaluation.estimate import Estimate
 from unmask.evaluation.features import INCEPTION, inception_features
 from unmask.evaluation.protocol import Protocol
 from unmask.evaluation.results import Results, in_words, samples_folder
@@ -38,6 +40,7 @@ def evaluate(
     batch: int = 16,
     by_label: bool = False,
     bar: Bar = no_bar,
+    processes: Group = ALONE,
     **sweep: Any,
 ) -> Results:
     """Every metric of every combination of settings, computed where it is missing in the folder ``out``.
@@ -46,6 +49,8 @@ def evaluate(
     ``what`` is compared with the real images of ``data``: samples, reconstructions, or those of validation.
     In place of ``data`` samples take the statistics of it, a file of ``unmask fid --save``. With ``by_label``
     the samples of each label are compared with its real images too, where there are enough of both.
+
+    ``processes`` share samples and features; the first one measures and writes.
     """
     side = split or ("validation" if what == "reconstructions" else "train")
     _check(metrics, count, k, replicates, batch, what, side)
@@ -56,8 +61,8 @@ def evaluate(
     if is_statistics(data):
         real, side = _saved(model, data, what, metrics), "all"
     else:
-        real = _real(model, data, side, captions="auto" if by_label else "none")
-    validation = _real(model, data, "validation") if what == "validation" else None
+        real = _real(model, data, side, processes, captions="auto" if by_label else "none")
+    validation = _real(model, data, "validation", processes) if what == "validation" else None
     count = count if what == "samples" else len(validation or real)
     labels = _labels(model, real, count, seed) if by_label else {}
     protocol = Protocol(
@@ -70,35 +75,47 @@ def evaluate(
         features=INCEPTION,
     )
     options = {"data": real.fingerprint, "seed": seed, "k": k, "replicates": replicates}
-    results = Results(Path(out), model.fingerprint, protocol, options)
+    results = Results(Path(out), model.fingerprint, protocol, options, keep=processes.is_first)
     with bar(f"looking at {data}") as report:
         extractor = inception_features(model.device)
-        reference = Reference(real, model.codec, extractor, k=k, replicates=replicates, report=report)
+        reference = Reference(
+            real, model.codec, extractor, k=k, replicates=replicates, report=report, processes=processes
+        )
 
     def images(one: Settings | None) -> PixelSet:
+        pixels = compared(one)
+        with bar(f"looking at {what}") as report:
+            reference.look(pixels, report)
+        return pixels
+
+    def compared(one: Settings | None) -> PixelSet:
         if one is None:
             assert isinstance(real, PixelSet)
             return validation or reconstructed(model.codec, model.fingerprint, real)
         samples = SampleFolder(samples_folder(results.folder, one), model, seed, one)
         with bar(f"sampling, {in_words(one)}") as report:
-            samples.fill(count, batch=batch, report=report)
+            samples.fill(count, batch=batch, processes=processes, report=report)
         return samples.pixels()
+
+    def absent(one: Settings | None) -> list[tuple[str | None, Metric]]:
+        of_labels = [(label, name) for label in labels for name in results.missing(by_part, one, label)]
+        return [*((None, name) for name in results.missing(metrics, one)), *of_labels]
+
+    def measured(label: str | None, metric: Metric, pixels: PixelSet) -> dict[str, Estimate]:
+        if label is None:
+            return reference.measure(metric, pixels, count)
+        return reference.measure_part(metric, labels[label].real, pixels, labels[label].drawn)
 
     by_part = [metric for metric in metrics if metric != "diversity"]
     for one in chosen:
-        missing: list[tuple[str | None, Metric]] = [(None, name) for name in results.missing(metrics, one)]
-        missing += [(label, name) for label in labels for name in results.missing(by_part, one, label)]
+        missing = processes.agreed(absent, one)
         pixels = images(one) if missing else None
         for label, metric in missing:
-            assert pixels, "there is something to measure"
-            with bar(f"measuring {metric}") as report:
-                if label is None:
-                    values = reference.measure(metric, pixels, count, report)
-                else:
-                    values = reference.measure_part(metric, labels[label].real, pixels, labels[label].drawn)
+            with bar(f"measuring {metric}"):
+                values = processes.agreed(measured, label, metric, pixels)
             results.add(one, values, label)
-    if "diversity" in metrics and not results.real:
-        results.add_real(reference.diversity(count))
+    if "diversity" in metrics and not processes.agreed(lambda: results.real):
+        results.add_real(processes.agreed(lambda: reference.diversity(count)))
     return results
 
 
@@ -137,8 +154,8 @@ def _labels(model: Pipeline, real: PixelSet | Statistics, count: int, seed: int)
     return dict(sorted(enough.items()))
 
 
-def _real(model: Pipeline, data: str, side: Side, captions: str = "none") -> PixelSet:
-    pixels = model.open(data, None if side == "all" else side, captions=captions)
+def _real(model: Pipeline, data: str, side: Side, processes: Group, captions: str = "none") -> PixelSet:
+    pixels = model.open(data, None if side == "all" else side, captions=captions, processes=processes)
     if not len(pixels):
         raise DataError(f"{data} has no pictures on the side {side} of its split", hint="--split all")
     return pixels

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask.diffusion.settings import BUDGETS, RECOMMENDED, Settings
+from unmask.distributed import ALONE, Group
 from unmask.errors import ConfigError
 from unmask.evaluation.config import Side
 from unmask.evaluation.results import Row
@@ -65,12 +66,13 @@ def tune(
     out: str | Path = "tuning",
     batch: int = 16,
     bar: Bar = no_bar,
+    processes: Group = ALONE,
     **candidates: Any,
 ) -> Tuning:
     """The best settings for each of ``steps``, by samples against the pictures of one side of ``data``.
 
     ``candidates`` are lists of values to try in place of those above. The search begins with the settings of
-    a name, or with those that the model recommends.
+    a name, or with those that the model recommends. ``processes`` share samples and features.
     """
     values = _values(model, candidates)
     budgets = sorted(values.pop("steps"))
@@ -87,6 +89,7 @@ def tune(
             out=out,
             batch=batch,
             bar=bar,
+            processes=processes,
             **sweep,
         )
         tried = [replace(base, **{name: value}) for name in sweep for value in sweep[name]] or [base]

@@ -4,7 +4,7 @@ import io
 import json
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import lmdb
@@ -20,7 +20,7 @@ from unmask.data.sources import open_source
 from unmask.data.transforms import decode
 from unmask.evaluation.protocol import Protocol
 from unmask.evaluation.results import Results
-from unmask.storage.arrays import Layout, load_rows, open_rows
+from unmask.storage.arrays import Item, Layout, load_rows, open_rows
 
 FORMATS = {
     "png": {},
@@ -137,12 +137,11 @@ def make_results(folder: Path) -> None:
 def make_rows(folder: Path) -> None:
     folder.rmdir()
 
-    def fill(rows: object) -> None:
-        for number in range(5):
-            rows.append(f"row {number}", row=np.full(4, number, np.uint8))
-        rows.append()
+    def make(numbers: range) -> Iterator[Item]:
+        for number in numbers:
+            yield ((f"row {number}",), np.full(4, number, np.uint8)) if number < 5 else ((), None)
 
-    open_rows(folder, LAYOUT, fill)
+    open_rows(folder, LAYOUT, make, 6)
 
 
 def read_rows(folder: Path) -> object:

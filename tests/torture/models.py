@@ -71,11 +71,12 @@ def make_codes(folder: Path) -> None:
         flips=False, num_train=4, num_validation=2, captions=captions_hash(["cat"] * 6),
     )  # fmt: skip
 
-    def fill(rows: object) -> None:
-        for number in range(6):
-            rows.append(row=np.full((1, 4), number, stamp.dtype))
-
-    open_rows(folder, stamp.layout, fill)
+    open_rows(
+        folder,
+        stamp.layout,
+        lambda numbers: [((), np.full((1, 4), number, stamp.dtype)) for number in numbers],
+        6,
+    )
     files.write_json(folder / CAPTIONS, ["cat"] * 6)
     _write_stamp(folder, stamp)
 

@@ -18,7 +18,7 @@ from unmask.cli.arguments import (
     SettingsOption,
     settings_flags,
 )
-from unmask.cli.loading import load_model
+from unmask.cli.loading import load_shared
 from unmask.cli.results import tell
 from unmask.errors import ConfigError
 from unmask.evaluation.config import COLUMNS, Side, What, metrics_named
@@ -83,7 +83,7 @@ def main(argv: list[str]) -> None:
             "what samples are compared with is either DATA or --reference",
             hint="unmask evaluate MODEL photos/  or  unmask evaluate MODEL --reference stats.safetensors",
         )
-    model = load_model(arguments.model, arguments.device, arguments.backend, arguments.precision)
+    model, processes = load_shared(arguments.model, arguments.device, arguments.backend, arguments.precision)
     from unmask.progress import bar
     from unmask.sweep import evaluate
 
@@ -102,9 +102,11 @@ def main(argv: list[str]) -> None:
         batch=arguments.batch,
         by_label=arguments.by_label,
         bar=bar,
+        processes=processes,
         **arguments.sampling.changes,
     )
-    _show(results, [column for metric in metrics for column in COLUMNS[metric]])
+    if processes.is_first:
+        _show(results, [column for metric in metrics for column in COLUMNS[metric]])
 
 
 def _show(results: Results, columns: list[str]) -> None:

@@ -75,13 +75,18 @@ def main(argv: list[str]) -> None:
     arguments = tyro.cli(Arguments, args=argv, prog="unmask fid", description=HELP)
     arguments.check()
     metrics = metrics_named(arguments.metrics)
-    from unmask.devices import require_device
+    from unmask.distributed import Processes
     from unmask.evaluation.compare import compare
     from unmask.evaluation.statistics import statistics_of
     from unmask.progress import bar
 
     sets = [spec for spec in (arguments.a, arguments.b) if spec is not None]
-    a, *others = statistics_of(sets, size=arguments.size, device=require_device(arguments.device), bar=bar)
+    processes = Processes(arguments.device)
+    a, *others = statistics_of(
+        sets, size=arguments.size, device=processes.device, bar=bar, processes=processes
+    )
+    if not processes.is_first:
+        return
     _warn([a, *others])
     if arguments.save:
         with accessing(arguments.save):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from unmask.cli.results import tell
 from unmask.data.base import SUFFIXES
 from unmask.devices import Precision
+from unmask.distributed import ALONE, Group, Processes
 from unmask.errors import DataError
 from unmask.evaluation.config import Side
 from unmask.onnx.config import Backend
@@ -27,12 +28,28 @@ def load_model(
         return load(model, device, backend, precision)
 
 
+def load_shared(
+    model: str, device: str = "auto", backend: Backend = "torch", precision: Precision = "auto"
+) -> "tuple[Pipeline, Processes]":
+    """The model, and the processes that work with it; what one of them fetches or makes, the others find."""
+    processes = Processes(device)
+    with processes.first_goes_first():
+        return load_model(model, str(processes.device), backend, precision), processes
+
+
 def is_picture(data: str) -> bool:
     """Whether pictures are named by the file of a single one."""
     return Path(data).suffix.lower() in SUFFIXES and Path(data).is_file()
 
 
-def open_images(model: "Pipeline", data: str, split: Side, *, captions: str = "none") -> "PixelSet":
+def open_images(
+    model: "Pipeline",
+    data: str,
+    split: Side,
+    *,
+    captions: str = "none",
+    processes: Group = ALONE,
+) -> "PixelSet":
     """A side of a set, saying how much of the set it is; or the picture of a single file."""
     import numpy as np
 
@@ -43,11 +60,11 @@ def open_images(model: "Pipeline", data: str, split: Side, *, captions: str = "n
         (pixels,) = squares_of(data, model.image_size, model.images.background)
         return PixelSet([Path(data).name], np.arange(1), lambda rows: pixels[rows], [data])
     if split == "all":
-        return model.open(data, captions=captions)
-    side = model.open(data, split, captions=captions)
+        return model.open(data, captions=captions, processes=processes)
+    side = model.open(data, split, captions=captions, processes=processes)
     if not len(side):
         raise DataError(f"{data} has no pictures on that side of its split", hint="--split all")
-    total = len(model.open(data))
+    total = len(model.open(data, processes=processes))
     sentence = f"{len(side):,} of {total:,} pictures ({split} split; --split all for all)"
     tell(sentence, pictures=len(side), of=total, split=split)
     return side

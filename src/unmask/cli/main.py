@@ -47,7 +47,9 @@ COMMANDS = {
     "demo": ("unmask.cli.demo", "what Unmask does, on one page, with the built-in model"),
 }
 STAGES = ("train codec", "train prior")
-SHARED = ("train codec", "encode", "train prior", "sample")  # what several processes do together
+TRAINED = ("train codec", "encode", "train prior")
+MEASURED = ("reconstruct", "score", "evaluate", "tune", "fid", "neighbours")
+SHARED = (*TRAINED, "sample", *MEASURED)  # what several processes do together
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -11,13 +11,14 @@ from rich.console import Console
 from rich.table import Table
 
 from unmask.cli.arguments import Amount, DeviceOption, Model, SettingsOption, TrainingData, settings_flags
-from unmask.cli.loading import load_model
+from unmask.cli.loading import load_shared
 from unmask.cli.pictures import check_out, sheet_with_text, write_pictures, write_rows
 from unmask.cli.results import tell
 from unmask.errors import ConfigError
 from unmask.evaluation.config import Space
 
 if TYPE_CHECKING:
+    from unmask.distributed import Processes
     from unmask.evaluation.neighbours import Memorisation, Neighbour, Neighbourhood
     from unmask.pipeline import Pipeline
 
@@ -30,6 +31,7 @@ HELP = """Find the training pictures nearest to samples, and test whether sample
 The test compares how near samples and pictures of the validation split are to the training pictures."""
 
 ROWS = 16  # samples on the sheet
+BATCH = 16  # samples that a process draws at a time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,11 +74,17 @@ def main(argv: list[str]) -> None:
     from unmask.evaluation.neighbours import Neighbourhood, blur_caution, memorisation
     from unmask.progress import bar
 
-    model = load_model(arguments.model, arguments.device)
-    train, validation = (model.open(arguments.data, side) for side in ("train", "validation"))
+    model, processes = load_shared(arguments.model, arguments.device)
+    train, validation = (
+        model.open(arguments.data, side, processes=processes) for side in ("train", "validation")
+    )
     with bar(f"looking at {arguments.data}") as report:
-        place = Neighbourhood(train, arguments.by, device=model.device, report=report)
-    samples = _samples(model, arguments)
+        place = Neighbourhood(train, arguments.by, device=model.device, report=report, processes=processes)
+    samples = _samples(model, arguments, processes)
+    with bar("looking at the validation split") as report:
+        usual = place.distances_of(validation, report) if len(validation) > 1 else None
+    if not processes.is_first:
+        return
     found = place.nearest(samples, arguments.count)
     _print(found)
     write_pictures([_sheet(place, samples[:ROWS], found[:ROWS])], arguments.out)
@@ -84,9 +92,7 @@ def main(argv: list[str]) -> None:
     if arguments.csv:
         write_rows(arguments.csv, _rows(found))
         print(f"all distances: {arguments.csv}")
-    if min(len(samples), len(validation)) > 1:
-        with bar("looking at the validation split") as report:
-            usual = place.distances_of(validation, report)
+    if usual is not None and len(samples) > 1:
         distances = usual.new_tensor([neighbours[0].distance for neighbours in found])
         test = memorisation(distances, usual)
         _say(test, arguments.by, len(samples), len(validation))
@@ -95,12 +101,19 @@ def main(argv: list[str]) -> None:
             tell(f"caution: {caution}", caution=caution)
 
 
-def _samples(model: "Pipeline", arguments: Arguments) -> list[Image.Image]:
+def _samples(model: "Pipeline", arguments: Arguments, processes: "Processes") -> list[Image.Image]:
+    """The pictures whose neighbours to find, of which new ones are drawn by all processes for the first."""
     if arguments.pictures:
-        pixels = model.open(arguments.pictures)
+        pixels = model.open(arguments.pictures, processes=processes)
         return [Image.fromarray(picture) for picture in pixels.read(range(len(pixels)))]
     settings = model.settings("sample", arguments.sampling.settings, **arguments.sampling.changes)
-    return model.sample(arguments.samples, settings=settings, seed=arguments.seed, progress=True)
+
+    def draw(numbers: range) -> list[Image.Image]:
+        return model.sample(
+            len(numbers), settings=settings, seed=arguments.seed, first=numbers.start, progress=True
+        )
+
+    return list(processes.share(draw, range(arguments.samples), BATCH))
 
 
 def _print(found: "list[list[Neighbour]]") -> None:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from unmask.cli.arguments import Amount, AnyModel, DeviceOption, PictureOrData
-from unmask.cli.loading import load_model, open_images
+from unmask.cli.loading import load_shared, open_images
 from unmask.cli.pictures import check_out, write_pictures
 from unmask.cli.results import tell
 from unmask.devices import tuned_allocator
@@ -64,9 +64,10 @@ def main(argv: list[str]) -> None:
     from unmask.evaluation.reconstruction import measure_reconstructions
     from unmask.progress import bar
 
-    model = load_model(arguments.model, arguments.device)
-    pixels = open_images(model, arguments.data, arguments.split)
-    _show(model, pixels, arguments)
+    model, processes = load_shared(arguments.model, arguments.device)
+    pixels = open_images(model, arguments.data, arguments.split, processes=processes)
+    if processes.is_first:
+        _show(model, pixels, arguments)
     with bar("measuring") as report, tuned_allocator():
         metrics = measure_reconstructions(
             model.codec,
@@ -74,6 +75,7 @@ def main(argv: list[str]) -> None:
             batch=16,
             perceptual=_perceptual(),
             inception=_inception() if arguments.fid and len(pixels) > 1 else None,
+            processes=processes,
             report=report,
         )
     _print(metrics, model, len(pixels), arguments)

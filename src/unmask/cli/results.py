@@ -36,13 +36,14 @@ def tell(text: RenderableType | None = None, /, **values: Any) -> None:
 def results(options: list[str]) -> Iterator[None]:
     """What is told during the block goes where the options say."""
     found: dict[str, Any] = {}
-    as_json, quiet = "--json" in options, "--quiet" in options
+    first = int(os.environ.get("RANK", 0)) == 0  # of several processes one speaks
+    as_json, quiet = "--json" in options, "--quiet" in options or not first
     tokens = QUIET.set(quiet or QUIET.get()), _FOUND.set(found)
     try:
         aside = io.StringIO() if quiet else sys.stderr
-        with redirect_stdout(aside if as_json else sys.stdout):
+        with redirect_stdout(aside if as_json or not first else sys.stdout):
             yield
-        if as_json and int(os.environ.get("RANK", 0)) == 0:
+        if as_json and first:
             print(json.dumps(_plain(found), ensure_ascii=False, allow_nan=False))
     finally:
         QUIET.reset(tokens[0])

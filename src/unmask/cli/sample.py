@@ -18,7 +18,7 @@ from unmask.cli.arguments import (
     SettingsOption,
     settings_flags,
 )
-from unmask.cli.loading import load_model
+from unmask.cli.loading import load_shared
 from unmask.cli.pictures import check_out, write_file, write_pictures
 from unmask.cli.results import tell
 from unmask.data.pictures import encoded
@@ -93,14 +93,11 @@ def main(argv: list[str]) -> None:
     """Draw what is missing in the folder, then the sheet and the animation."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask sample", description=HELP)
     arguments.check()
-    from unmask.distributed import Processes
     from unmask.progress import bar
 
-    processes, given = Processes(arguments.device), arguments.sampling
-    with processes.first_goes_first():  # what one process fetches or makes, the others find
-        device, precision = str(processes.device), arguments.precision
-        model = load_model(arguments.model, device, arguments.backend, precision)
-        guide = load_model(arguments.guide, device, precision=precision) if arguments.guide else None
+    given, device, precision = arguments.sampling, arguments.device, arguments.precision
+    model, processes = load_shared(arguments.model, device, arguments.backend, precision)
+    guide = load_shared(arguments.guide, device, precision=precision)[0] if arguments.guide else None
     folder = SampleFolder(
         arguments.out,
         model,
@@ -113,7 +110,7 @@ def main(argv: list[str]) -> None:
     )
     film: list[Tensor] = []
     watch = (lambda codes: film.append(codes[:MOVING].clone())) if arguments.gif else None
-    with bar("sampling", visible=processes.is_first) as report:
+    with bar("sampling") as report:
         folder.fill(arguments.count, batch=arguments.batch, processes=processes, report=report, film=watch)
     if processes.is_first:
         drawn = {"count": arguments.count, "seed": arguments.seed} | folder.settings.of("sample")

@@ -11,7 +11,7 @@ import tyro
 from PIL import Image, ImageOps
 
 from unmask.cli.arguments import Amount, DeviceOption, Model, PictureOrData
-from unmask.cli.loading import is_picture, load_model, open_images
+from unmask.cli.loading import is_picture, load_shared, open_images
 from unmask.cli.pictures import check_out, write_pictures, write_rows
 from unmask.cli.results import tell
 from unmask.errors import ConfigError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from unmask.data.pixels import PixelSet
+    from unmask.distributed import Processes
     from unmask.evaluation.pixel_likelihood import ScaleHead
     from unmask.pipeline import Pipeline
 
@@ -82,9 +83,10 @@ def main(argv: list[str]) -> None:
     arguments.check()
     from unmask.progress import bar
 
-    model = load_model(arguments.model, arguments.device)
-    pixels = open_images(model, arguments.data, arguments.split)
-    head = _fitted(model, arguments) if arguments.pixels else None
+    model, processes = load_shared(arguments.model, arguments.device)
+    pixels = open_images(model, arguments.data, arguments.split, processes=processes)
+    with processes.first_goes_first():
+        head = _fitted(model, arguments) if arguments.pixels else None
     with bar("scoring codes") as report:
         scores = model.score(
             pixels,
@@ -92,6 +94,7 @@ def main(argv: list[str]) -> None:
             steps=arguments.steps,
             seed=arguments.seed,
             report=lambda done: report(done, len(pixels)),
+            processes=processes,
         )
     columns = {"bits_per_code": scores.bits}
     exact = "exactly" if model.prior.causal else "at most"
@@ -104,7 +107,9 @@ def main(argv: list[str]) -> None:
         pictures=len(pixels),
     )
     if head is not None:
-        columns |= _per_dimension(model, head, pixels, scores.bits, arguments.bits)
+        columns |= _per_dimension(model, head, pixels, scores.bits, arguments.bits, processes)
+    if not processes.is_first:
+        return
     if arguments.csv:
         write_rows(arguments.csv, _rows(pixels, columns))
         tell(f"picture by picture: {arguments.csv}", csv=arguments.csv)
@@ -131,14 +136,21 @@ def _fitted(model: "Pipeline", arguments: Arguments) -> "ScaleHead":
 
 
 def _per_dimension(
-    model: "Pipeline", head: "ScaleHead", pixels: "PixelSet", bits_per_code: list[float], bits: int
+    model: "Pipeline",
+    head: "ScaleHead",
+    pixels: "PixelSet",
+    bits_per_code: list[float],
+    bits: int,
+    processes: "Processes",
 ) -> dict[str, list[float]]:
     """Print the means; what each picture costs, in columns."""
     from unmask.evaluation.pixel_likelihood import bits_per_dimension
     from unmask.progress import bar
 
     with bar("scoring pixels") as report:
-        found = bits_per_dimension(model.codec, head, pixels, bits_per_code, bits=bits, report=report)
+        found = bits_per_dimension(
+            model.codec, head, pixels, bits_per_code, bits=bits, report=report, processes=processes
+        )
     tell(
         f"at most {_measured(found.mean, found.standard_error)} bits per dimension at {bits} bits: "
         f"{fmean(found.of_pixels):.4f} for pixels given their codes, {fmean(found.of_codes):.4f} for codes",

@@ -17,7 +17,7 @@ from unmask.cli.arguments import (
     settings_flags,
 )
 from unmask.cli.evaluate import show_plot, show_table
-from unmask.cli.loading import load_model
+from unmask.cli.loading import load_shared
 from unmask.cli.results import tell
 from unmask.errors import BundleError, ConfigError
 from unmask.evaluation.config import Side
@@ -80,8 +80,9 @@ def main(argv: list[str]) -> None:
         )
     folder = arguments.save or locate(arguments.model)
     bundle = open_model(arguments.model)
+    model, processes = load_shared(arguments.model, arguments.device, arguments.backend, arguments.precision)
     tuning = tune(
-        load_model(arguments.model, arguments.device, arguments.backend, arguments.precision),
+        model,
         arguments.data,
         count=arguments.count,
         split=arguments.split,
@@ -90,8 +91,11 @@ def main(argv: list[str]) -> None:
         out=arguments.out,
         batch=arguments.batch,
         bar=bar,
+        processes=processes,
         **arguments.sampling.changes,
     )
+    if not processes.is_first:
+        return
     if arguments.save is None:
         _check_same(bundle, open_model(arguments.model), folder)
     bundles.save(replace(bundle, sampling=tuning.sampling(bundle.sampling)), folder)

@@ -9,6 +9,7 @@ import weakref
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -16,9 +17,11 @@ from typing import IO, Any
 
 from unmask.data.base import MAX_FILE_BYTES, Entry, Source, combined_hash, stat_hash
 from unmask.errors import DataError
-from unmask.reading import DamagedError, Readable, parse_json, parsing, printable, reason
+from unmask.reading import DamagedError, Readable, parse_json, parsing, printable, read_json, reason
+from unmask.storage.files import cache_folder, sealed, unsealed, write_json
 
 CHUNK = 1 << 20
+LONG = 1000  # files of an archive that are not listed anew each time
 MAX_UNPACKED = 1 << 30
 MAX_RATIO = 64  # of what a compressed archive holds beyond that; pictures hardly shrink at all
 
@@ -125,10 +128,22 @@ class TarSource(Source):
     @cached_property
     def _members(self) -> list[tuple[str, int, int]]:
         """Name, place and length of each picture in the archive."""
+        files = self._index()
+        self._places = {name: (place, length) for name, place, length in files}
+        return sorted(file for file in files if self._wanted(file[0]))
+
+    def _index(self) -> list[tuple[str, int, int]]:
+        """The same of every file; of a long archive, whose headers lie far apart, kept once known."""
+        known = cache_folder() / f"{self.fingerprint}.tar.json"
+        with suppress(OSError, DamagedError), parsing():
+            return [(name, place, length) for name, place, length in unsealed(read_json(known), ())["files"]]
         with tarfile.open(fileobj=self._file, mode="r:") as tar:
-            plain = [m for m in tar if m.isreg() and not m.issparse()]
-        self._places = {m.name: (m.offset_data, m.size) for m in plain}
-        return sorted((m.name, m.offset_data, m.size) for m in plain if self._wanted(m.name))
+            files = [(m.name, m.offset_data, m.size) for m in tar if m.isreg() and not m.issparse()]
+        if len(files) >= LONG:
+            with suppress(OSError):  # a disk without room is no reason not to read
+                known.parent.mkdir(parents=True, exist_ok=True)
+                write_json(known, sealed({"files": [list(file) for file in files]}))
+        return files
 
     def _list(self) -> Sequence[Entry]:
         return [Entry(printable(name), length) for name, _, length in self._members]

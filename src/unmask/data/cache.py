@@ -12,6 +12,7 @@ or has another name. How it is filled, verified and made again: ``storage.arrays
 
 import errno
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +20,14 @@ import numpy as np
 from unmask.data.base import Source, combined_hash
 from unmask.data.config import ImagesConfig
 from unmask.data.prepare import Prepared, prepare_all
+from unmask.distributed import ALONE, Group
 from unmask.errors import DataError
 from unmask.progress import Report
 from unmask.storage import files
-from unmask.storage.arrays import Growing, Layout, Line, Rows, open_rows
+from unmask.storage.arrays import Growing, Item, Layout, Line, Rows, open_rows
 
 RECIPE = 1  # to be raised when the same file and settings come to give other pixels
+BATCH = 256  # pictures that a process decodes by itself before it shares them
 ELSEWHERE = "UNMASK_CACHE=/a/larger/disk, or store no pixels:  --images.cache off"
 
 
@@ -39,28 +42,39 @@ def is_usable(line: Line) -> bool:
     return len(line) == 3
 
 
-def open_cache(cache: Path, source: Source, config: ImagesConfig, report: Report) -> Rows:
+def is_prepared(source: Source, config: ImagesConfig, cache: Path | None = None) -> bool:
+    """Whether the pixels are on disk already."""
+    return (cache or files.cache_folder()).joinpath(f"{cache_key(source, config)}.pixels").is_dir()
+
+
+def open_cache(
+    cache: Path, source: Source, config: ImagesConfig, report: Report, processes: Group = ALONE
+) -> Rows:
     """The lines of all pictures, and the pixels of those that can be used unless ``cache`` is off."""
     kind = "pixels" if config.cache == "prepared" else "index"
     file = "pixels.npy" if kind == "pixels" else None
     size = config.stored_size
     layout = Layout(file=file, shape=(size, size, 3), dtype=np.dtype(np.uint8), num_labels=2)
 
-    def fill(rows: Growing) -> None:
+    def begin(rows: Growing) -> None:
         if file:
             _check_room(rows.folder, len(source) - len(rows.lines), layout)
-        for item in prepare_all(source, config, start=len(rows.lines)):
-            if isinstance(item, Prepared):
-                rows.append(item.name, item.group, row=item.pixels)
-            else:
-                rows.append(item.name, item.reason)
-            report(len(rows.lines), len(source))
-        about = {"source": source.name, "pictures": len(rows.lines)}
+        about = {"source": source.name, "pictures": len(source)}
         settings = {"size": size, "background": config.background, "min_side": config.min_side}
         files.write_json(rows.folder / "about.json", about | settings)
 
+    def make(numbers: range) -> Iterator[Item]:
+        for item in prepare_all(source, config, numbers):
+            if isinstance(item, Prepared):
+                yield (item.name, item.group), item.pixels
+            else:
+                yield (item.name, item.reason), None
+
+    place = cache / f"{cache_key(source, config)}.{kind}"
     try:
-        return open_rows(cache / f"{cache_key(source, config)}.{kind}", layout, fill)
+        return open_rows(
+            place, layout, make, len(source), batch=BATCH, begin=begin, processes=processes, report=report
+        )
     except OSError as error:
         if error.errno == errno.ENOSPC:
             message = f"the disk of {cache} is full; what was prepared so far is kept there"

@@ -21,15 +21,16 @@ from torch import Tensor
 from unmask.data.base import combined_hash
 from unmask.data.captions import Caption
 from unmask.data.config import ImagesConfig
-from unmask.data.pixels import Pixels
+from unmask.data.pixels import Pixels, PixelSet
 from unmask.data.splits import Split
 from unmask.data.transforms import Pixels8, to_tensor
 from unmask.data.views import every_view, num_views
+from unmask.distributed import ALONE, Group
 from unmask.errors import DataError
 from unmask.progress import bar
 from unmask.reading import DamagedError, map_array, parsing, read_json, reason
 from unmask.storage import files
-from unmask.storage.arrays import INDEX, WHOLE, Growing, Layout, load_rows, open_rows
+from unmask.storage.arrays import INDEX, WHOLE, Item, Layout, load_rows, open_rows
 
 FORMAT = 2  # 1 had no hashes
 CODES, STAMP, CAPTIONS = "codes.npy", "codes.json", "captions.json"
@@ -134,22 +135,25 @@ def encode_pixels(
     captions: Sequence[Caption] = (),
     precision: str = "float32",
     batch: int = 32,
+    processes: Group = ALONE,
 ) -> Codes:
     """Encode both splits of ``pixels`` into ``out``, or take what is there if it is just that.
 
     ``images`` says how ``data`` became these pixels, and in which views they are encoded; ``codec`` is the
     fingerprint of what encodes, in ``precision``. ``captions`` are those of all pictures, training first.
+    ``processes`` share the work.
     """
+    train, validation = pixels.split("train"), pixels.split("validation")
     stamp = Stamp(
         codec=codec,
-        pixels=pixels.fingerprints,
+        pixels=(train.fingerprint, validation.fingerprint),
         data=data,
         image_size=images.size,
         grid=grid,
         codebook_size=codebook_size,
         flips=images.flip,
-        num_train=len(pixels.split("train")),
-        num_validation=len(pixels.split("validation")),
+        num_train=len(train),
+        num_validation=len(validation),
         shift=images.shift,
         crops=images.num_crops,
         precision=precision,
@@ -160,20 +164,26 @@ def encode_pixels(
     if there and there.format < FORMAT and (older := _load(out, there)) is not None:
         return Codes(replace(there, captions=stamp.captions), older, captions)
 
-    def fill(rows: Growing) -> None:
-        _write_stamp(rows.folder, stamp)
-        with bar(f"encoding {data}") as report:
-            for crops in _batches(pixels, len(rows.lines), batch, stamp.crops):
-                for row in _encode(encode, crops, stamp):
-                    rows.append(row=row)
-                report(len(rows.lines), stamp.shape[0])
+    def make(numbers: range) -> Iterator[Item]:
+        for crops in _batches(train, validation, numbers, stamp.crops):
+            yield from (((), row) for row in _encode(encode, crops, stamp))
 
     try:
-        array = open_rows(out, stamp.layout, fill).array
+        with bar(f"encoding {data}", visible=processes.is_first) as report:
+            array = open_rows(
+                out,
+                stamp.layout,
+                make,
+                stamp.shape[0],
+                batch=batch,
+                begin=lambda rows: _write_stamp(rows.folder, stamp),
+                processes=processes,
+                report=report,
+            ).array
         if there is None or not _has_captions(out, there, stamp):  # rows that are whole may have lost theirs
-            if stamp.captions:
-                files.write_json(out / CAPTIONS, list(captions))
-            _write_stamp(out, there := stamp)
+            there = stamp
+            if processes.is_first:
+                _write_about(out, stamp, captions)
     except OSError as error:
         message = files.shortage(out, stamp.shape[0] * stamp.layout.row_bytes, error)
         raise DataError(message, hint="make room and say it again: it goes on from here") from error
@@ -283,14 +293,20 @@ def _write_stamp(folder: Path, stamp: Stamp) -> None:
     files.write_json(folder / STAMP, files.sealed(asdict(stamp)))
 
 
-def _batches(pixels: Pixels, start: int, batch: int, num_crops: int) -> Iterator[list[Pixels8]]:
-    """Pictures from number ``start`` of the store's order on, (B, H, W, 3), once for each crop of them."""
-    for name in ("train", "validation"):
-        part = pixels.split(name)
-        for first in range(start, len(part), batch):
-            numbers = range(first, min(first + batch, len(part)))
-            yield [part.read(numbers, crop) for crop in range(num_crops)]
-        start = max(0, start - len(part))
+def _write_about(folder: Path, stamp: Stamp, captions: Sequence[Caption]) -> None:
+    if stamp.captions:
+        files.write_json(folder / CAPTIONS, list(captions))
+    _write_stamp(folder, stamp)
+
+
+def _batches(
+    train: PixelSet, validation: PixelSet, numbers: range, num_crops: int
+) -> Iterator[list[Pixels8]]:
+    """Pictures of these numbers in the store's order, (B, H, W, 3), once for each crop of them."""
+    for part, first in ((train, 0), (validation, len(train))):
+        some = range(max(numbers.start - first, 0), min(numbers.stop - first, len(part)))
+        if some:
+            yield [part.read(some, crop) for crop in range(num_crops)]
 
 
 @torch.no_grad()

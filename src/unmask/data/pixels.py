@@ -18,6 +18,7 @@ from unmask.data.prepare import Unusable, decoders, prepare
 from unmask.data.sources import open_source
 from unmask.data.splits import Part, split
 from unmask.data.transforms import Pixels8
+from unmask.distributed import ALONE, Group
 from unmask.errors import ConfigError, DataError
 from unmask.progress import Report, bar
 from unmask.storage.arrays import Line
@@ -27,19 +28,24 @@ Indices = npt.NDArray[np.int64]
 
 
 def open_pixels(
-    source: Source, config: ImagesConfig, cache: Path | None = None, *, progress: Report | None = None
+    source: Source,
+    config: ImagesConfig,
+    cache: Path | None = None,
+    *,
+    progress: Report | None = None,
+    processes: Group = ALONE,
 ) -> "Pixels":
     """Every usable picture of ``source`` as a square; the first time, all of them are decoded.
 
     ``cache`` is the folder that remembers them (``cache_folder()`` unless given). While pictures are being
-    decoded ``progress(done, total)`` is told, or a bar is shown on stderr.
+    decoded, by all ``processes``, ``progress(done, total)`` is told, or a bar is shown on stderr.
     """
     if progress is None:
-        with bar(f"preparing {source.name}") as report:
-            return open_pixels(source, config, cache, progress=report)
+        with bar(f"preparing {source.name}", visible=processes.is_first) as report:
+            return open_pixels(source, config, cache, progress=report, processes=processes)
     if config.fast_decode and find_spec("simplejpeg") is None:
         raise ConfigError("images.fast-decode needs a library", hint="pip install 'unmask[fast]'")
-    lines, array = open_cache(cache or cache_folder(), source, config, progress)
+    lines, array = open_cache(cache or cache_folder(), source, config, progress, processes)
     if not any(map(is_usable, lines)):
         raise nothing_usable(source, [Unusable(*line) for line in lines])
     stored = config.cache == "prepared"
@@ -49,11 +55,18 @@ def open_pixels(
     return Pixels(lines, read, config, pairs, captions)
 
 
-def open_set(data: str, config: ImagesConfig, split: Part | None = None, *, keep: bool = True) -> "PixelSet":
+def open_set(
+    data: str,
+    config: ImagesConfig,
+    split: Part | None = None,
+    *,
+    keep: bool = True,
+    processes: Group = ALONE,
+) -> "PixelSet":
     """A data set, or a part of it; what is decoded is kept on disk, or else while the set is used."""
     source, place = open_source(data), cache_folder()
     if keep:
-        pixels = open_pixels(source, config)
+        pixels = open_pixels(source, config, processes=processes)
     else:
         place.mkdir(parents=True, exist_ok=True)
         # What is mapped stays there until nobody reads it, though its folder is gone.
@@ -147,6 +160,11 @@ class PixelSet:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def __getitem__(self, some: slice) -> "PixelSet":
+        """A part of them, numbered from 0."""
+        names, digests, captions = self.names[some], self._digests[some], self.captions[some]
+        return PixelSet(names, self._rows[some], self._read, digests, captions, self._crop)
 
     def spread(self, count: int) -> list[int]:
         """At most ``count`` numbers, evenly from the first picture to the last: a set's face."""

@@ -70,12 +70,14 @@ def prepare(source: Source, index: int, config: ImagesConfig) -> Prepared | Unus
     )
 
 
-def prepare_all(source: Source, config: ImagesConfig, start: int = 0) -> Iterator[Prepared | Unusable]:
-    """Every picture from ``start`` on, in order; a pool of threads decodes a little ahead of the caller."""
+def prepare_all(
+    source: Source, config: ImagesConfig, numbers: range | None = None
+) -> Iterator[Prepared | Unusable]:
+    """The pictures of these numbers, or all; a pool of threads decodes a little ahead of the caller."""
     ahead: deque[Future[Prepared | Unusable]] = deque()
     pool = decoders(config)
     try:
-        for index in range(start, len(source)):
+        for index in range(len(source)) if numbers is None else numbers:
             ahead.append(pool.submit(prepare, source, index, config))
             if len(ahead) > AHEAD:
                 yield ahead.popleft().result()

@@ -4,8 +4,10 @@ import os
 import re
 import stat
 import weakref
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -86,8 +88,9 @@ class ShardsSource(Source):
         return combined_hash(shard.fingerprint for shard in self._shards)
 
     @cached_property
-    def _places(self) -> list[tuple[Source, int]]:
-        return [(shard, row) for shard in self._shards for row in range(len(shard))]
+    def _ends(self) -> list[int]:
+        """How many pictures there are up to the end of each shard."""
+        return list(accumulate(map(len, self._shards)))
 
     def _list(self) -> Sequence[Entry]:
         entries = [entry for shard in self._shards for entry in shard.entries]
@@ -101,8 +104,9 @@ class ShardsSource(Source):
         return entries
 
     def _read(self, index: int) -> bytes:
-        shard, row = self._places[index]
-        return shard.read(row)
+        number = bisect_right(self._ends, index)
+        shard = self._shards[number]
+        return shard.read(index - self._ends[number] + len(shard))
 
     def _read_beside(self, name: str) -> bytes:
         return self._holders[name].read_beside(name)

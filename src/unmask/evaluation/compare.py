@@ -12,6 +12,7 @@ from unmask.codec.losses import usage
 from unmask.data.pixels import Indices, PixelSet, spread
 from unmask.data.transforms import Pixels8, to_pixels, to_tensor
 from unmask.devices import tuned_allocator
+from unmask.distributed import ALONE, Group
 from unmask.evaluation.config import Metric
 from unmask.evaluation.diversity import code_perplexity, kind_perplexity, kinds_of
 from unmask.evaluation.estimate import REPLICATES, Estimate
@@ -85,20 +86,23 @@ class Reference:
         k: int = NEIGHBOURS,
         replicates: int = REPLICATES,
         report: Report = silent,
+        processes: Group = ALONE,
     ) -> None:
+        self._real, self._codec, self._extractor, self._processes = real, codec, extractor, processes
         if isinstance(real, Statistics):
             features, moments = real.features, real.moments
         else:
-            features, moments = features_of(real, extractor, report=report), None
-        self._real, self._codec, self._extractor = real, codec, extractor
+            features, moments = self.look(real, report), None
         self._k, self._replicates = k, replicates
         self._comparison = Comparison(features, moments, k=k, replicates=replicates)
 
-    def measure(
-        self, metric: Metric, samples: PixelSet, count: int, report: Report = silent
-    ) -> dict[str, Estimate]:
+    def look(self, pixels: PixelSet, report: Report = silent) -> Tensor:
+        """(n, D) features of a set's pictures, which the processes share and which are kept."""
+        return features_of(pixels, self._extractor, report=report, processes=self._processes)
+
+    def measure(self, metric: Metric, samples: PixelSet, count: int) -> dict[str, Estimate]:
         """The values of one metric for the first ``count`` of a set's pictures."""
-        fake = features_of(samples, self._extractor, report=report)[:count]
+        fake = features_of(samples, self._extractor)[:count]
         with tuned_allocator():
             if metric != "diversity":
                 return self._comparison.measure(metric, fake)

@@ -8,7 +8,7 @@ The key is a hash of all pixels and of the extractor, so a folder is right or ha
 filled, verified and made again: ``storage.arrays``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -20,10 +20,11 @@ from unmask.data.base import combined_hash
 from unmask.data.pixels import PixelSet
 from unmask.data.transforms import Pixels8
 from unmask.devices import tuned_allocator
+from unmask.distributed import ALONE, Group
 from unmask.evaluation.inception import Inception
 from unmask.progress import Report, silent
 from unmask.storage import files
-from unmask.storage.arrays import Growing, Layout, open_rows
+from unmask.storage.arrays import Growing, Item, Layout, open_rows
 from unmask.third_party import weights
 
 RECIPE = 1  # to be raised when the same pixels and extractor come to give other features
@@ -78,21 +79,28 @@ def pixel_features() -> Extractor:
 
 
 def features_of(
-    pixels: PixelSet, extractor: Extractor, *, batch: int = 32, report: Report = silent
+    pixels: PixelSet,
+    extractor: Extractor,
+    *,
+    batch: int = 32,
+    report: Report = silent,
+    processes: Group = ALONE,
 ) -> Tensor:
-    """(n, D) features of all pictures of a set, from the cache folder or put there."""
+    """(n, D) features of all pictures of a set, from the cache folder or put there by all ``processes``."""
     key = combined_hash([RECIPE, pixels.fingerprint, extractor.name])
     first = extractor(pixels.read([0])).numpy()[0]  # says how wide a row is
     layout = Layout(file="features.npy", shape=first.shape, dtype=first.dtype, key=key.encode())
 
-    def fill(rows: Growing) -> None:
-        with tuned_allocator():
-            for start in range(len(rows.lines), len(pixels), batch):
-                report(start, len(pixels))
-                for row in extractor(pixels.read(range(start, min(start + batch, len(pixels))))).numpy():
-                    rows.append(row=row)
+    def begin(rows: Growing) -> None:
         about = {"extractor": extractor.name, "pictures": len(pixels), "pixels": pixels.fingerprint}
         files.write_json(rows.folder / "features.json", about)
 
-    with files.in_cache("features") as folder:
-        return torch.from_numpy(open_rows(folder / f"{key}.features", layout, fill).array)
+    def make(numbers: range) -> Iterator[Item]:
+        return (((), row) for row in extractor(pixels.read(numbers)).numpy())
+
+    with files.in_cache("features") as folder, tuned_allocator():
+        place, total = folder / f"{key}.features", len(pixels)
+        rows = open_rows(
+            place, layout, make, total, batch=batch, begin=begin, processes=processes, report=report
+        )
+    return torch.from_numpy(rows.array)

@@ -13,6 +13,7 @@ from torch import Tensor
 from unmask.data.pictures import Picture, squares_of
 from unmask.data.pixels import PixelSet
 from unmask.data.transforms import Pixels8
+from unmask.distributed import ALONE, Group
 from unmask.errors import DataError
 from unmask.evaluation.config import Space
 from unmask.evaluation.distances import nearest
@@ -53,12 +54,13 @@ class Neighbourhood:
         *,
         device: torch.device | str = "cpu",
         report: Report = silent,
+        processes: Group = ALONE,
     ) -> None:
         if not len(pixels):
             raise DataError("there are no pictures to search")
-        self.pixels, self.by = pixels, by
+        self.pixels, self.by, self._processes = pixels, by, processes
         self._extractor = EXTRACTORS[by](torch.device(device))
-        self._features = features_of(pixels, self._extractor, report=report)
+        self._features = features_of(pixels, self._extractor, report=report, processes=processes)
 
     def nearest(self, pictures: Sequence[Picture], count: int = 8) -> list[list[Neighbour]]:
         """The ``count`` nearest of each picture, nearest first; pictures of any size are cut to squares."""
@@ -75,7 +77,7 @@ class Neighbourhood:
 
     def distances_of(self, others: PixelSet, report: Report = silent) -> Tensor:
         """(n,) distances of a set's pictures from the nearest in this one."""
-        features = features_of(others, self._extractor, report=report)
+        features = features_of(others, self._extractor, report=report, processes=self._processes)
         return self._measured(features, 1)[0][:, 0]
 
     def picture(self, index: int) -> Image.Image:

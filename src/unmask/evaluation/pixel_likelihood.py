@@ -22,6 +22,7 @@ from unmask.data.batches import Batches
 from unmask.data.pixels import PixelSet
 from unmask.data.transforms import to_levels, to_tensor
 from unmask.devices import tuned_allocator
+from unmask.distributed import ALONE, Group
 from unmask.errors import DataError
 from unmask.progress import Report, silent
 from unmask.rng import generator, initialise
@@ -117,15 +118,24 @@ def bits_per_dimension(
     *,
     bits: int = 8,
     report: Report = silent,
+    processes: Group = ALONE,
 ) -> DimensionBits:
-    """What pictures of so many bits a channel cost, given what the prior needs for the codes of each."""
+    """What pictures of so many bits a channel cost, given what the prior needs for the codes of each.
+
+    ``processes`` share the pictures, and all know what comes of it.
+    """
     device = next(codec.parameters()).device
-    of_pixels: list[float] = []
-    for start in range(0, len(pixels), BATCH):
-        rows = range(start, min(start + BATCH, len(pixels)))
-        nats = pixel_nats(codec, head, to_tensor(pixels.read(rows)).to(device), bits)
-        of_pixels += (nats.mean((1, 2, 3)) / math.log(2)).tolist()
-        report(rows.stop, len(pixels))
+
+    def cost(numbers: range) -> list[float]:
+        nats = pixel_nats(codec, head, to_tensor(pixels.read(numbers)).to(device), bits)
+        costs: list[float] = (nats.mean((1, 2, 3)) / math.log(2)).tolist()
+        return costs
+
+    costs: list[float] = []
+    for one in processes.share(cost, range(len(pixels)), BATCH):
+        costs.append(one)
+        report(len(costs), len(pixels))
+    of_pixels = processes.agreed(lambda: costs)
     dimensions = 3 * codec.config.factor**2  # that share a code
     return DimensionBits(of_pixels, [cost / dimensions for cost in bits_per_code])
 

@@ -10,6 +10,7 @@ from unmask.codec.losses import usage
 from unmask.codec.perceptual import Perceptual
 from unmask.data.pixels import PixelSet
 from unmask.data.transforms import to_levels, to_tensor
+from unmask.distributed import ALONE, Group
 from unmask.evaluation.distortion import WINDOW, psnr, ssim
 from unmask.evaluation.fid import Moments, frechet_distance
 from unmask.evaluation.inception import WIDTH, Inception
@@ -27,16 +28,13 @@ def measure_reconstructions(
     batch: int,
     perceptual: Perceptual | None = None,
     inception: Inception | None = None,
-    rank: int = 0,
-    world: int = 1,
-    add_up: Callable[[Tensor], Tensor] = lambda x: x,
+    processes: Group = ALONE,
     report: Report = silent,
 ) -> dict[str, float]:
     """Means of L1, PSNR, SSIM and, given its network, LPIPS; codebook usage; given Inception, FID.
 
-    All is computed where the codec is, and networks that are elsewhere come there. This process
-    measures every ``world``-th picture from the ``rank``-th on, of which there may be none; ``add_up`` adds a
-    tensor up over the processes.
+    All is computed where the codec is, and networks that are elsewhere come there. Of
+    ``processes`` each one measures every so many-th picture, of which there may be none.
     """
     device = next(codec.parameters()).device
     measures: dict[str, Measure] = {"l1": _l1, "psnr": psnr}
@@ -49,7 +47,7 @@ def measure_reconstructions(
     sums = torch.zeros(len(measures), dtype=torch.float64)
     counts = torch.zeros(codec.codebook_size, dtype=torch.int64)
     real = copied = Moments.none(WIDTH if inception else 0)
-    mine = range(rank, len(pixels), world)
+    mine = range(processes.rank, len(pixels), processes.world)
     for start in range(0, len(mine), batch):
         images = to_tensor(pixels.read(mine[start : start + batch])).to(device)
         codes = codec.encode(images)
@@ -61,10 +59,10 @@ def measure_reconstructions(
             real += Moments.of(inception(to_levels(images)))
             copied += Moments.of(inception(to_levels(output)))
         report(start + len(images), len(mine))
-    metrics = dict(zip(measures, (add_up(sums) / len(pixels)).tolist(), strict=True))
+    metrics = dict(zip(measures, (processes.sum(sums) / len(pixels)).tolist(), strict=True))
     if inception and len(pixels) > 1:  # one picture has no covariance
-        metrics["fid"] = frechet_distance(real.total(add_up), copied.total(add_up))
-    return metrics | usage(add_up(counts))
+        metrics["fid"] = frechet_distance(real.total(processes.sum), copied.total(processes.sum))
+    return metrics | usage(processes.sum(counts))
 
 
 def _l1(x: Tensor, y: Tensor) -> Tensor:

@@ -45,11 +45,14 @@ def samples_folder(folder: Path, settings: Settings) -> Path:
 class Results:
     """``results.json`` in a folder, and what else is made of it.
 
-    A configuration stands for the samples of one setting, None for pictures that no sampler has made.
+    A configuration stands for the samples of one setting, None for pictures that no sampler has made. Of
+    several processes one keeps what they all take in.
     """
 
-    def __init__(self, folder: Path, model: str, protocol: Protocol, options: dict[str, Any]) -> None:
-        self.folder = folder
+    def __init__(
+        self, folder: Path, model: str, protocol: Protocol, options: dict[str, Any], *, keep: bool = True
+    ) -> None:
+        self.folder, self._keep = folder, keep
         self.protocol = protocol
         self.caution = caution(min(protocol.pictures, protocol.reference_pictures))
         """What must be said beside an FID, if anything."""
@@ -108,6 +111,8 @@ class Results:
 
     def _save(self) -> None:
         """Write what is known so far as JSON and as CSV."""
+        if not self._keep:
+            return
         try:
             about = {"unmask": __version__, **self._about, "caution": self.caution}
             content = about | {"real": self.real, "results": self.rows}

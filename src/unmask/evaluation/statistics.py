@@ -9,7 +9,7 @@ NAME.safetensors   mean        (D,) float64
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from unmask.data.prepare import Unusable, decoders
 from unmask.data.sources import open_source
 from unmask.data.transforms import decode, square
 from unmask.devices import tuned_allocator
+from unmask.distributed import ALONE, Group
 from unmask.errors import ConfigError, DataError
 from unmask.evaluation.config import Metric
 from unmask.evaluation.features import INCEPTION
@@ -37,7 +38,7 @@ from unmask.evaluation.inception import WIDTH, Inception, resize
 from unmask.progress import Bar, no_bar
 from unmask.reading import DamagedError, parse_json, parsing, reason
 from unmask.storage import files
-from unmask.storage.arrays import Growing, Layout, open_rows
+from unmask.storage.arrays import Growing, Item, Layout, open_rows
 
 FORMAT = 1
 RECIPE = 1  # to be raised when the same pictures come to give other features
@@ -138,11 +139,16 @@ def _read(path: Path) -> Statistics:
 
 
 def statistics_of(
-    sets: Sequence[str], *, size: int | None = None, device: torch.device | str = "cpu", bar: Bar = no_bar
+    sets: Sequence[str],
+    *,
+    size: int | None = None,
+    device: torch.device | str = "cpu",
+    bar: Bar = no_bar,
+    processes: Group = ALONE,
 ) -> list[Statistics]:
     """Those of sets of pictures and of files, all at one size: ``size``, or else that of the files.
 
-    Without either, whole pictures go to Inception at their own sizes.
+    Without either, whole pictures go to Inception at their own sizes. ``processes`` share the work.
     """
     if size is not None and size < 1:
         raise ConfigError(f"--size {size} is not a number of pixels; 1 is the least")
@@ -153,36 +159,43 @@ def statistics_of(
         raise ConfigError(f"only pictures of one size compare, and there are {found}")
     size = sizes.pop() if sizes else None
     network = Inception().to(device) if len(saved) < len(set(sets)) else None
-    return [saved[spec] if spec in saved else _look(open_source(spec), network, size, bar) for spec in sets]
+    return [
+        saved[spec] if spec in saved else _look(open_source(spec), network, size, bar, processes)
+        for spec in sets
+    ]
 
 
-def _look(source: Source, network: Inception | None, size: int | None, bar: Bar) -> Statistics:
+def _look(
+    source: Source, network: Inception | None, size: int | None, bar: Bar, processes: Group
+) -> Statistics:
     """Those of every usable picture; features are computed once and kept in the cache folder."""
     assert network is not None
     layout = Layout(file="features.npy", shape=(WIDTH,), dtype=np.dtype(np.float32))
     device = next(network.parameters()).device
 
-    def fill(rows: Growing) -> None:
-        with decoders(ImagesConfig()) as pool, tuned_allocator(), bar(f"looking at {source.name}") as report:
-            for start in range(len(rows.lines), len(source), BATCH):
-                report(start, len(source))
-                indices = range(start, min(start + BATCH, len(source)))
-                seen = list(pool.map(lambda index: _levels(source, index, size), indices))
-                usable = [item for item in seen if isinstance(item, Tensor)]
-                features = iter(
-                    network.features(torch.cat(usable).to(device)).cpu().numpy() if usable else ()
-                )
-                for item in seen:
-                    if isinstance(item, Unusable):
-                        rows.append(item.name, item.reason)
-                    else:
-                        rows.append(row=next(features))
+    def begin(rows: Growing) -> None:
         about = {"extractor": INCEPTION, "source": source.name, "size": size}
         files.write_json(rows.folder / "features.json", about)
 
-    key = combined_hash([RECIPE, source.fingerprint, size, INCEPTION])
-    with files.in_cache("features") as folder:
-        lines, array = open_rows(folder / f"{key}.features", layout, fill)
+    key, total = combined_hash([RECIPE, source.fingerprint, size, INCEPTION]), len(source)
+    with (
+        files.in_cache("features") as folder,
+        decoders(ImagesConfig()) as pool,
+        tuned_allocator(),
+        bar(f"looking at {source.name}") as report,
+    ):
+
+        def make(numbers: range) -> Iterator[Item]:
+            seen = list(pool.map(lambda index: _levels(source, index, size), numbers))
+            usable = [item for item in seen if isinstance(item, Tensor)]
+            rows = iter(network.features(torch.cat(usable).to(device)).cpu().numpy() if usable else ())
+            for item in seen:
+                yield ((item.name, item.reason), None) if isinstance(item, Unusable) else ((), next(rows))
+
+        place = folder / f"{key}.features"
+        lines, array = open_rows(
+            place, layout, make, total, batch=BATCH, begin=begin, processes=processes, report=report
+        )
     unusable = [Unusable(*line) for line in lines if not layout.has_row(line)]
     if not len(array):
         raise nothing_usable(source, unusable)

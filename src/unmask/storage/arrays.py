@@ -15,8 +15,8 @@ import io
 import json
 import math
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -24,11 +24,16 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from unmask.distributed import ALONE, Group
+from unmask.progress import Report, silent
 from unmask.reading import DamagedError, parse_json, parsing, read_json
 from unmask.storage import files
 
 INDEX, WHOLE = "index.jsonl", "whole.json"
 Line = list[str]
+Item = tuple[Sequence[str], npt.NDArray[Any] | None]
+"""Labels and a row, or a line that speaks of none."""
+Make = Callable[[range], Iterable[Item]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,17 +79,52 @@ class Rows(NamedTuple):
     """(rows, *shape), memory-mapped; none where only the index is kept."""
 
 
-def open_rows(folder: Path, layout: Layout, fill: "Callable[[Growing], None]") -> Rows:
-    """The rows at ``folder``; where they are absent or damaged, one process fills it while others wait."""
-    if (found := load_rows(folder, layout)) is not None:
-        return found
+def open_rows(
+    folder: Path,
+    layout: Layout,
+    make: Make,
+    total: int,
+    *,
+    batch: int = 1,
+    begin: Callable[["Growing"], None] = lambda rows: None,
+    processes: Group = ALONE,
+    report: Report = silent,
+) -> Rows:
+    """The rows at ``folder``; where they are absent or damaged, one process writes them while others wait.
+
+    ``make`` turns some of the numbers below ``total`` into what there is to append for each, ``batch`` of
+    them at a time. ``processes`` share that, and all of them call this; the first writes, after ``begin``.
+    """
+    found = load_rows(folder, layout)
+    if processes.agreed(lambda: found is not None):
+        return found or _whole(folder, layout)
+    with _made(folder, layout) if processes.is_first else nullcontext() as rows:
+        if rows:
+            begin(rows)
+        start = processes.agreed(lambda: len(rows.lines) if rows else total)
+        for labels, row in processes.share(make, range(start, total), batch):
+            assert rows, "only the first process is given anything"
+            rows.append(*labels, row=row)
+            report(len(rows.lines), total)
+    processes.barrier()
+    return _whole(folder, layout)
+
+
+@contextmanager
+def _made(folder: Path, layout: Layout) -> "Iterator[Growing | None]":
+    """What is to become the folder, for one process alone; None where another has made it meanwhile."""
     with files.alone(folder):
-        if (found := load_rows(folder, layout)) is None:
-            if folder.exists():
-                files.remove_folder(folder)
-            with files.grow_folder(folder) as partial, _grow(partial, layout) as rows:
-                fill(rows)
-            found = load_rows(folder, layout)
+        if load_rows(folder, layout):
+            yield None
+            return
+        if folder.exists():
+            files.remove_folder(folder)
+        with files.grow_folder(folder) as partial, _grow(partial, layout) as rows:
+            yield rows
+
+
+def _whole(folder: Path, layout: Layout) -> Rows:
+    found = load_rows(folder, layout)
     assert found is not None, "what was just made is whole"
     return found
 

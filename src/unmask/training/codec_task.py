@@ -213,9 +213,7 @@ class CodecTask:
             batch=self._optim.batch,
             perceptual=self._perceptual,
             inception=self._inception,
-            rank=self._engine.rank,
-            world=self._engine.world,
-            add_up=self._engine.sum,
+            processes=self._engine,
         )
         metrics["rec"] = metrics["l1"] + self._loss.perceptual_weight * metrics.get("lpips", 0.0)
         return metrics

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from unmask.config import merge
 from unmask.data.base import Source
+from unmask.data.cache import is_prepared
 from unmask.data.codes import Codes, encode_pixels, is_store, open_codes
 from unmask.data.config import ImagesConfig
 from unmask.data.pixels import Pixels, open_pixels
@@ -24,8 +25,7 @@ from unmask.storage.files import cache_folder
 
 def prepare_pixels(source: Source, data: str, images: ImagesConfig, processes: Processes) -> Pixels:
     """The pictures of ``source``, which the user called ``data``; what is left out is said."""
-    with processes.first_goes_first():
-        pixels = open_pixels(source, images)
+    pixels = open_pixels(source, images, processes=processes)
     if pixels.unusable and processes.is_first:
         first = pixels.unusable[0]
         say(
@@ -45,10 +45,13 @@ def encode_data(
 ) -> Codes:
     """Codes of ``data`` by the model's codec, in ``out`` or remembered in the cache folder.
 
-    Those of each precision are remembered by themselves: what is there already changes no codes.
+    Those of each precision are remembered by themselves: what is there already changes no codes. A picture is
+    looked at once, and encoded once, so that pixels are read where a codec's training has left them, and else
+    never stored.
     """
-    images = replace(images, size=model.image_size)
-    pixels = prepare_pixels(open_source(data), data, images, processes)
+    images, source = replace(images, size=model.image_size), open_source(data)
+    streamed = images if processes.agreed(is_prepared, source, images) else replace(images, cache="off")
+    pixels = prepare_pixels(source, data, streamed, processes)
     fingerprint, bfloat16 = model.codec.fingerprint, wants_bfloat16(precision, processes.device.type)
     if out is None:
         pictures = "-".join(pixels.fingerprints)
@@ -63,8 +66,9 @@ def encode_data(
         with torch.autocast(processes.device.type, dtype=torch.bfloat16, enabled=bfloat16):
             return codec.encode(batch.to(processes.device))
 
-    with processes.first_goes_first(), tuned_allocator():
+    with processes.first_goes_first():
         captions = captions_of(pixels, images.captions, codec, fingerprint)
+    with tuned_allocator():
         return encode_pixels(
             encode,
             pixels,
@@ -76,6 +80,7 @@ def encode_data(
             data=data,
             captions=captions,
             precision="bfloat16" if bfloat16 else "float32",
+            processes=processes,
         )
 
 

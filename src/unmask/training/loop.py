@@ -69,7 +69,6 @@ def train(task: Task, run: Run, config: LoopConfig, engine: Engine) -> int:
             window.add(task.step(step))
             done = step + 1
             progress.advance()
-            stopping = engine.largest(stop.signal)
             ending = done == config.steps
             if done % config.log_every == 0 or ending:
                 metrics = finite(window.mean(engine), done, run) | task.metrics()
@@ -80,6 +79,7 @@ def train(task: Task, run: Run, config: LoopConfig, engine: Engine) -> int:
             if done % config.validate_every == 0 or ending:
                 progress.note(_validate(task, run, engine, done, best))
                 ending = ending or best.is_stale(done, config)
+            stopping = engine.largest(stop.signal)
             if done % config.save_every == 0 or ending or stopping:
                 _save(task, run, engine, done, config.keep, window, best)
             if ending:

@@ -13,6 +13,7 @@ from unmask.training.engine import Engine
 from unmask.training.runs import Run
 
 LAUNCH = "TORCHELASTIC_RUN_ID"  # by which torchrun names one launch with all its restarts
+UNNAMED = "none"  # what it calls a launch that was given no --rdzv-id
 ANOTHER = "start another:  --out runs/another"
 
 
@@ -28,10 +29,15 @@ def check_codec(config: Mapping[str, Any], codec: str, fingerprint: str) -> None
 
 
 def is_restart(out: Path) -> bool:
-    """Whether torchrun began the run in ``out`` by this command, and now starts it again."""
-    if not int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) or not Run.is_at(out):
+    """Whether torchrun began the run in ``out`` by this command, and now starts it again.
+
+    Only where a process failed are restarts counted, not on machines that begin again with it. So the name of
+    the launch decides, where it has one; a job that is queued again has its own from before.
+    """
+    launch, restarts = os.environ.get(LAUNCH, UNNAMED), os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    if (launch == UNNAMED and restarts == "0") or not Run.is_at(out):
         return False
-    return bool(Run.open(out).config.get("launch") == os.environ[LAUNCH])
+    return bool(Run.open(out).config.get("launch") == launch)
 
 
 @contextmanager

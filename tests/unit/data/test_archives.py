@@ -236,6 +236,20 @@ class TestShards:
         pack(tmp_path / "x-009.tar", {})
         assert open_source(shards).fingerprint != before
 
+    def test_a_long_one_is_listed_once(self, shards, tmp_path, monkeypatch):
+        monkeypatch.setenv("UNMASK_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setattr(archives, "LONG", 4)
+        source = open_source(shards)
+        expected = [source.entries, [source.read(number) for number in range(12)], source.others]
+        monkeypatch.setattr(tarfile, "open", None)
+        again = open_source(shards)
+        assert [again.entries, [again.read(number) for number in range(12)], again.others] == expected
+        (known, *_) = (tmp_path / "cache").glob("*.tar.json")
+        known.write_bytes(known.read_bytes().replace(b"png", b"jpg"))
+        monkeypatch.undo()
+        monkeypatch.setenv("UNMASK_CACHE", str(tmp_path / "cache"))
+        assert list(open_source(shards).entries) == list(expected[0]), "what is damaged is listed again"
+
     def test_a_shard_that_is_absent_is_named(self, shards):
         with pytest.raises(DataError, match=r"there is no .*x-011\.tar"):
             open_source(shards.replace("010", "012"))

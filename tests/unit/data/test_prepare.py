@@ -62,8 +62,8 @@ def test_all_come_in_order_whichever_is_ready_first(folder, monkeypatch):
     assert [item.name for item in items] == [f"{number:02}.png" for number in range(12)]
 
 
-def test_a_start_skips_what_is_done(folder):
-    items = prepare_all(open_source(str(folder)), ImagesConfig(size=8), start=10)
+def test_only_the_pictures_asked_for_are_prepared(folder):
+    items = prepare_all(open_source(str(folder)), ImagesConfig(size=8), range(10, 12))
     assert [item.name for item in items] == ["10.png", "11.png"]
 
 

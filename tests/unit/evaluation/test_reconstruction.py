@@ -1,8 +1,6 @@
 """Reconstructions are measured where the codec is, and alike by one process and by several."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -10,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tests.together import together
 from tests.untrained import SMALL_CODEC
 from unmask.codec.autoencoder import Autoencoder
 from unmask.data.pixels import PixelSet
@@ -52,24 +51,6 @@ def measure(monkeypatch) -> Callable[..., dict[str, float]]:
     return measured
 
 
-def together(world: int, work: Callable[..., dict[str, float]]) -> list[dict[str, float]]:
-    """What ``work`` returns in each of several processes, here threads, that add tensors up."""
-    barrier, given = Barrier(world, timeout=20), [torch.empty(0)] * world
-
-    def one(rank: int) -> dict[str, float]:
-        def add_up(x: Tensor) -> Tensor:
-            given[rank] = x
-            barrier.wait()
-            total = torch.stack(given).sum(0)
-            barrier.wait()
-            return total
-
-        return work(rank=rank, world=world, add_up=add_up)
-
-    with ThreadPoolExecutor(world) as pool:
-        return list(pool.map(one, range(world)))
-
-
 def test_every_figure_is_measured_by_networks_that_come_to_the_codec(measure):
     figures = measure(5)
     assert list(figures) == ["l1", "psnr", "ssim", "lpips", "fid", "codes_used", "perplexity"]
@@ -88,5 +69,5 @@ def test_one_picture_has_no_fid(measure):
 def test_processes_measure_together_what_one_measures_alone(measure, count, world):
     """Of two pictures the third process has none, and still takes part in every sum."""
     alone = measure(count)
-    for figures in together(world, lambda **shared: measure(count, **shared)):
+    for figures in together(world, lambda processes: measure(count, processes=processes)):
         assert figures == pytest.approx(alone, rel=1e-6)

@@ -120,6 +120,18 @@ def test_a_signal_saves_after_the_step_and_the_run_goes_on_from_there(run, engin
     assert lines(run, "train") == [(3, 1.0), (6, 4.0), (9, 7.0), (12, 10.0)], "a window outlives the stop"
 
 
+def test_a_signal_during_validation_saves_what_was_validated(run, engine):
+    task = Counting()
+    task.validate = lambda: os.kill(os.getpid(), signal.SIGTERM) or {"error": 2.0}
+    assert train(task, run, config(), engine) == signal.SIGTERM
+    assert task.steps == [0, 1, 2, 3]
+    assert run.last_step() == 4, "before another step"
+    assert [entry["error"] for entry in run.read_log() if entry["kind"] == "validation"] == [2.0]
+    resumed = Counting()
+    assert train(resumed, run, config(), engine) == 0
+    assert resumed.value == 112, "no step is lost or done twice"
+
+
 def test_nohup_keeps_a_training_from_a_terminal_that_closes(run, engine):
     task = Counting()
     task.after[6] = lambda: os.kill(os.getpid(), signal.SIGHUP)

@@ -1,0 +1,101 @@
+"""Long commands under torchrun find what one process finds: encode, evaluate, score and others."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.journeys.conftest import write_discs
+from tests.untrained import untrained
+from unmask.storage import bundles
+from unmask.third_party import weights
+
+SCRIPT = """
+import contextlib, io, json, os, sys
+from unmask.cli.main import run_command
+
+found = {}
+for words in json.loads(sys.argv[1]):
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        run_command([*words, "--json", "--quiet"])
+    if os.environ.get("RANK", "0") == "0":
+        found[words[0]] = json.loads(said.getvalue())
+    else:
+        assert not said.getvalue(), "one process speaks"
+if found:
+    print(json.dumps(found))
+"""
+EVALUATED = ["--batch", "4", "--steps", "2", "--replicates", "2", "--metrics", "fid,kid,prdc,diversity"]
+COMMANDS = [
+    ["encode", "model", "discs.npy", "--out", "discs.codes", "--precision", "32"],
+    ["score", "model", "discs.npy", "--split", "all", "--draws", "2", "--pixels", "--fit-steps", "2"],
+    ["reconstruct", "model", "discs.npy", "--split", "all", "--no-fid"],
+    ["neighbours", "model", "discs.npy", "--by", "pixels", "--samples", "19", "--steps", "2"],
+    ["fid", "discs.npy", "few.npy", "--metrics", "fid"],
+    ["evaluate", "model", "discs.npy", "--split", "all", "--count", "19", *EVALUATED],
+]
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory, fetched):
+    """What each command found, and the folder that it worked in: alone, and by two processes."""
+    fetched("inception")
+
+    def run(name, *launcher):
+        folder = tmp_path_factory.mktemp(name)
+        (folder / "script.py").write_text(SCRIPT)
+        discs = np.load(write_discs(folder))
+        np.save(folder / "few.npy", discs[:9])
+        bundles.save(untrained(), folder / "model")
+        (folder / "cache/weights").mkdir(parents=True)
+        (folder / "cache/weights/inception.safetensors").symlink_to(weights.path("inception"))
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "UNMASK_CACHE": str(folder / "cache")}
+        done = subprocess.run(
+            [*map(str, launcher), "script.py", json.dumps(COMMANDS)],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout.splitlines()[-1]), folder
+
+    torchrun = Path(sys.executable).with_name("torchrun")
+    return run("alone", sys.executable), run("two", torchrun, "--standalone", "--nproc-per-node", "2")
+
+
+def test_codes_are_the_very_same(found):
+    (_, alone), (_, two) = found
+    for name in ("codes.npy", "index.jsonl"):
+        assert (alone / "discs.codes" / name).read_bytes() == (two / "discs.codes" / name).read_bytes()
+
+
+@pytest.mark.parametrize("command", ["score", "reconstruct", "neighbours"])
+def test_numbers_are_the_same(found, command):
+    (alone, _), (two, _) = found
+    assert numbers(two[command]) == pytest.approx(numbers(alone[command]), rel=1e-6, nan_ok=True)
+    assert len(numbers(alone[command])) > 2
+
+
+def test_metrics_are_the_same_to_a_billionth(found):
+    (alone, _), (two, _) = found
+    assert two["fid"]["fid"] == pytest.approx(alone["fid"]["fid"], abs=1e-9)
+    (row,), (other,) = alone["evaluate"]["results"], two["evaluate"]["results"]
+    assert {"fid", "kid", "coverage", "code_perplexity"} <= row.keys()
+    assert numbers(other) == pytest.approx(numbers(row), abs=1e-9)
+
+
+def test_the_samples_are_the_same(found):
+    folders = [folder / "evaluation/samples" for _, folder in found]
+    alone, two = ({path.name: path.read_bytes() for path in one.rglob("*.png")} for one in folders)
+    assert len(alone) == 19
+    assert two == alone
+
+
+def numbers(told):
+    return {name: value for name, value in told.items() if isinstance(value, int | float)}
