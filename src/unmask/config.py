@@ -17,7 +17,7 @@ from unmask.codec.config import CodecConfig, LossConfig
 from unmask.data.config import ImagesConfig
 from unmask.errors import ConfigError
 from unmask.prior.config import PriorConfig
-from unmask.reading import DamagedError, brief, fit, parse_json, parse_yaml, reason
+from unmask.reading import DamagedError, brief, fit, parse_json, parse_yaml, read_bytes, reason
 from unmask.training.config import DiffusionConfig, EngineConfig, LoopConfig, OptimConfig
 
 T = TypeVar("T")
@@ -123,7 +123,7 @@ def to_json(config: Any) -> dict[str, Any]:
 def read_changes(path: Path) -> dict[str, Any]:
     """The settings in a YAML or JSON file, which may be the config.json of a run."""
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
         changes = parse_json(data) if path.suffix == ".json" else parse_yaml(data)
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {reason(error)}") from error

@@ -91,10 +91,10 @@ def parse_yaml(data: bytes) -> Any:
 
 def read_json(path: Path) -> Any:
     """The value of a JSON file."""
-    return parse_json(read_bytes(path, MAX_JSON_BYTES))
+    return parse_json(read_bytes(path))
 
 
-def read_bytes(path: Path, most: int) -> bytes:
+def read_bytes(path: Path, most: int = MAX_JSON_BYTES) -> bytes:
     """The content of a regular file that has ``most`` bytes at the most; a pipe would be waited for."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

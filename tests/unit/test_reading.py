@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unmask.cli.sample import read_prompts
 from unmask.config import CodecTraining, merge, read_changes
-from unmask.errors import ConfigError, DataError
+from unmask.data.pictures import open_picture
+from unmask.errors import ConfigError, DataError, UnmaskError
 from unmask.reading import (
     DamagedError,
     brief,
@@ -72,6 +74,9 @@ def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="not a regular file"):
         read_bytes(tmp_path / "pipe", 10)
+    for read in (read_changes, read_prompts, open_picture):
+        with pytest.raises(UnmaskError, match="not a regular file"):
+            read(tmp_path / "pipe")
 
 
 @given(place=st.integers(0, 127), value=st.integers(0, 255))

@@ -23,6 +23,7 @@ from unmask.cli.pictures import check_out, write_file, write_pictures
 from unmask.cli.results import tell
 from unmask.data.pictures import encoded
 from unmask.errors import ConfigError
+from unmask.reading import read_bytes
 from unmask.samples import SampleFolder
 
 if TYPE_CHECKING:
@@ -124,8 +125,8 @@ def main(argv: list[str]) -> None:
 def read_prompts(path: Path) -> list[str]:
     """The lines of a text file."""
     try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = read_bytes(path).decode().splitlines()
+    except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read as text: {error}") from error
     if not lines:
         raise ConfigError(f"{path} holds no captions; wanted one a line")

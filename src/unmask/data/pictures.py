@@ -15,6 +15,7 @@ from unmask.data.base import MAX_FILE_BYTES
 from unmask.data.provenance import chunks_of
 from unmask.data.transforms import Pixels8, decode, develop, square
 from unmask.errors import DataError
+from unmask.reading import DamagedError, read_bytes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -49,10 +50,10 @@ def open_picture(picture: Picture, background: str = "white") -> Image.Image:
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
             raise DataError("too large for a picture")
-        return decode(path.read_bytes(), background=background)
+        return decode(read_bytes(path, MAX_FILE_BYTES), background=background)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
-    except DataError as error:
+    except (DataError, DamagedError) as error:
         raise DataError(f"{path}: {error}") from error
 
 

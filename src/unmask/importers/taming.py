@@ -23,7 +23,7 @@ from unmask.importers.networks import (
     transformer_size,
 )
 from unmask.prior.config import PriorConfig
-from unmask.reading import DamagedError, parse_yaml, reason
+from unmask.reading import DamagedError, parse_yaml, read_bytes, reason
 from unmask.storage.bundles import Bundle, Part
 from unmask.third_party.checkpoints import read_state_dict
 
@@ -54,7 +54,7 @@ def import_taming(checkpoint: Path, config: Path, *, codec_only: bool = False) -
 def _read_config(path: Path) -> dict[str, Any]:
     """``model.params`` of a configuration, in which everything stands."""
     try:
-        settings = parse_yaml(path.read_bytes())
+        settings = parse_yaml(read_bytes(path))
     except OSError as error:
         raise WeightsError(f"cannot read {path}: {reason(error)}") from error
     except DamagedError as error:
