@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from unmask.data.pictures import encoded, open_picture
+from unmask.data.provenance import inscribed, read
 from unmask.diffusion.settings import Settings
 from unmask.distributed import ALONE, Group
 from unmask.errors import ConfigError, DataError
@@ -83,8 +84,9 @@ class SampleFolder:
             processes.barrier()
 
     def picture(self, number: int) -> Image.Image:
-        """A picture that is there."""
-        return open_picture(self._place(number))
+        """A picture that is there, with what its file says of it."""
+        picture, drawn = open_picture(self._place(number)), read(self._place(number).read_bytes())
+        return inscribed(picture, drawn) if drawn else picture
 
     def pixels(self) -> "PixelSet":
         """All pictures that are there, as the model sees a data set."""

@@ -1,6 +1,7 @@
 """Words on the page: completed, marked, sent and said; and pictures as different as one likes."""
 
 import json
+import re
 from importlib.resources import files
 
 import pytest
@@ -29,6 +30,12 @@ def prompt_of(page, view="create"):
 def findings(page):
     page.evaluate((files("axe_core_python") / "axe.min.js").read_text())
     return [(found["id"], found["nodes"][0]["html"]) for found in page.evaluate("axe.run()")["violations"]]
+
+
+def take_sample(page):
+    """A picture in Inspect, and what the model says of it."""
+    button(page.locator("#inspect"), "Take a sample").click()
+    expect(page.locator("#inspect .caption")).to_contain_text("what the model would call it")
 
 
 def sent(page, kind):
@@ -61,7 +68,13 @@ def test_a_prompt_is_completed_by_keys_marked_where_unknown_and_sent(tab):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 844}}]
+    "options",
+    [
+        {},
+        {"color_scheme": "dark"},
+        {"viewport": {"width": 390, "height": 844}},
+        {"viewport": {"width": 800, "height": 900}},
+    ],
 )
 def test_what_is_new_has_no_findings_of_axe(tab, options):
     page = tab("create", **options)
@@ -70,11 +83,45 @@ def test_what_is_new_has_no_findings_of_axe(tab, options):
     page.keyboard.press("ArrowDown")
     assert findings(page) == []
     page.goto(page.url.replace("create", "inspect"))
-    button(page.locator("#inspect"), "Take a sample").click()
-    card = page.locator("#inspect .caption")
-    expect(card).to_contain_text("what the model would call it")
+    take_sample(page)
+    assert findings(page) == []
+    page.goto(page.url.replace("inspect", "extend"))
+    begin_canvas(page).fill("cat | dog")
     assert findings(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def begin_canvas(page):
+    """The prompt of an empty canvas."""
+    button(page, "Start with an empty canvas").click()
+    return prompt_of(page, "extend")
+
+
+def test_words_stand_along_an_empty_canvas_and_not_beyond_a_picture(tab, shot):
+    page = tab("extend")
+    prompt = begin_canvas(page)
+    prompt.press_sequentially("red cathedral | do")
+    prompt.press("ArrowDown")
+    prompt.press("Enter")
+    places = page.locator("#extend .along span")
+    expect(places).to_have_text(["red cathedral", "dog"])
+    left, right = (places.nth(number).bounding_box() for number in range(2))
+    assert left["x"] + left["width"] == pytest.approx(right["x"])
+    shot(page, "along")
+    set_range(page, "Steps", 2)
+    with sent(page, "canvas") as request:
+        button(page, "Draw what is missing").click()
+    assert json.loads(request.value.post_data)["prompt"] == ["red cathedral", "dog"]
+    button(page.locator("#extend"), "Take a sample").click()
+    expect(places).to_have_count(0)
+
+
+def test_words_of_ones_own_are_weighed(tab):
+    page = tab("inspect")
+    take_sample(page)
+    page.locator("#inspect").get_by_role("combobox", name="Your words for it").fill("red cat")
+    button(page, "How likely are they?").click()
+    expect(page.locator("#inspect .weighing li")).to_have_text([re.compile("red.*%"), re.compile("cat.*%")])
 
 
 def test_a_picture_is_varied_from_where_it_is_seen(tab, look):

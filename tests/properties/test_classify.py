@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from unmask.diffusion.classify import image_nats, label_nats
+from unmask.diffusion.classify import image_nats, label_nats, word_nats
 from unmask.rng import generator
 
 L, N, K = 2, 3, 3  # two words, then three codes
@@ -43,6 +43,9 @@ def test_a_label_given_codes_is_said_word_after_word():
         for (first, second), one in zip(LABELS.tolist(), found, strict=True):
             p = Table().p([MASK, MASK, *codes])[0, first] * Table().p([first, MASK, *codes])[1, second]
             assert math.exp(-one) == pytest.approx(p.item())
+    first, second = word_nats(Table(), CODES, LABELS)[0, 0]
+    assert math.exp(-first) == pytest.approx(Table().p([MASK, MASK, *CODES[0]])[0, LABELS[0, 0]].item())
+    assert (first + second).item() == pytest.approx(nats[0, 0].item())
 
 
 def test_the_labels_that_there_can_be_have_all_of_the_probability():

@@ -25,6 +25,7 @@ Box = tuple[int, int, int, int]
 """Left, top, width and height, in pixels."""
 Sides = tuple[int, int, int, int]
 """Left, top, right and bottom, in pixels."""
+MAX_RUNS = 4096  # of a mask that a picture's file has room for
 Selected = npt.NDArray[np.bool_]
 """(H, W): the pixels to replace."""
 
@@ -60,6 +61,13 @@ def selection(mask: Picture | Sequence[float], size: tuple[int, int]) -> Selecte
     if not selected.any():
         raise DataError("the mask selects nothing: what is white is replaced, and no pixel is")
     return selected
+
+
+def runs_of(selected: Selected) -> tuple[int, ...] | None:
+    """Lengths of runs of pixels, row by row, not selected and selected in turn; None if they are too many."""
+    turns = np.flatnonzero(np.diff(selected.ravel(), prepend=False))
+    runs = np.diff(turns, prepend=0, append=selected.size)
+    return tuple(runs.tolist()) if len(runs) <= MAX_RUNS else None
 
 
 def _boxed(box: Box, size: tuple[int, int]) -> Selected:

@@ -7,7 +7,8 @@ file nothing is believed: what is not exactly as it is written here is not read.
 import json
 import struct
 import zlib
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from PIL.Image import Image
@@ -34,8 +35,10 @@ class Provenance:
     seed: int = 0
     number: int = 0
     """Of the picture within the request."""
+    count: int = 1
+    """Pictures of a sheet, of which this is the first."""
     prompt: str | tuple[str, ...] | None = None
-    """Several: along a canvas."""
+    """Several: along a canvas, or of the pictures of a sheet."""
     negative: str = ""
     guide: str | None = None
     """The fingerprint of a weaker model."""
@@ -43,6 +46,8 @@ class Provenance:
     """Width and height of a canvas."""
     box: tuple[int, int, int, int] | None = None
     """What was drawn again: left, top, width, height. None: a mask said it."""
+    mask: tuple[int, ...] | None = None
+    """Lengths of runs of pixels, row by row, not selected and selected in turn. None: they were too many."""
     margins: tuple[int, int, int, int] | None = None
     """Pixels added left, above, right and below."""
     seam: int | None = None
@@ -63,6 +68,17 @@ def inscribed(picture: Image, provenance: Provenance) -> Image:
     """The picture, with what ``encoded`` will write into its file."""
     picture.info[KEY] = provenance
     return picture
+
+
+def of_sheet(pictures: Sequence[Image]) -> Provenance | None:
+    """How the pictures of a sheet were drawn, if each says so."""
+    drawn = [picture.info.get(KEY) for picture in pictures]
+    known = [one for one in drawn if isinstance(one, Provenance)]
+    if len(known) < len(drawn):
+        return None
+    prompts = [str(one.prompt or "") for one in known]
+    prompt = known[0].prompt if len(set(prompts)) == 1 else tuple(prompts)
+    return replace(known[0], count=len(known), prompt=prompt)
 
 
 def chunks_of(picture: Image) -> PngInfo | None:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
+from unmask.data.provenance import inscribed, of_sheet
 from unmask.errors import DataError
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def to_pixels(images: "Tensor") -> Pixels8:
 
 
 def contact_sheet(pictures: Sequence[Image.Image], columns: int, gap: int = 2) -> Image.Image:
-    """Pictures of one size side by side, row by row, ``gap`` white pixels apart."""
+    """Pictures of one size side by side, row by row, ``gap`` white pixels apart; the sheet says how."""
     width, height = pictures[0].size
     columns = min(columns, len(pictures))
     rows = -(-len(pictures) // columns)
@@ -170,7 +171,7 @@ def contact_sheet(pictures: Sequence[Image.Image], columns: int, gap: int = 2) -
     for place, picture in enumerate(pictures):
         row, column = divmod(place, columns)
         sheet.paste(picture, (column * (width + gap), row * (height + gap)))
-    return sheet
+    return inscribed(sheet, drawn) if (drawn := of_sheet(pictures)) else sheet
 
 
 def _orientation(image: Image.Image) -> int:

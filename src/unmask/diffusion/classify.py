@@ -15,10 +15,14 @@ ROWS = 64  # in one pass
 
 
 def label_nats(denoise: Denoiser, codes: Tensor, labels: Tensor) -> Tensor:
-    """(B, C): −log p(label | codes), exact, each word given those before it.
+    """(B, C): −log p(label | codes), exact.  codes: (B, N).  labels: (C, L) ids of whole captions."""
+    return word_nats(denoise, codes, labels).sum(2)
 
-    codes: (B, N).  labels: (C, L) ids of whole captions.  Labels that begin alike share a row until they
-    differ: of labels of one word an image takes a single row.
+
+def word_nats(denoise: Denoiser, codes: Tensor, labels: Tensor) -> Tensor:
+    """(B, C, L): −log p(word | codes, words before it).
+
+    Labels that begin alike share a row until they differ: of labels of one word an image takes a single row.
     """
     C, L = labels.shape
     unsaid = torch.ones(L, L, dtype=torch.bool).triu()  # word i on, when word i is asked for
@@ -34,7 +38,7 @@ def label_nats(denoise: Denoiser, codes: Tensor, labels: Tensor) -> Tensor:
         passes = (Given(denoise, codes=c)(row, at) for c, row, at in zip(*asked, strict=True))
         said = torch.cat([logits.cpu().double() for logits in passes])  # (b·U, ids)
         log_p = said.log_softmax(1).view(len(images), len(rows), -1)  # (b, U, ids)
-        nats.append(-log_p[:, which, labels.cpu().flatten()].view(-1, C, L).sum(2))
+        nats.append(-log_p[:, which, labels.cpu().flatten()].view(-1, C, L))
     return torch.cat(nats)
 
 

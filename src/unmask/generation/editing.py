@@ -13,7 +13,7 @@ from einops import rearrange
 from PIL import Image
 from torch import Tensor
 
-from unmask.data.patches import Patch, Sides, box_of, cut, frame, selection
+from unmask.data.patches import Patch, Sides, box_of, cut, frame, runs_of, selection
 from unmask.data.pictures import Picture, open_picture
 from unmask.data.provenance import Provenance, inscribed
 from unmask.data.transforms import MAX_PIXELS, TOO_LARGE, to_pictures, to_tensor
@@ -264,6 +264,8 @@ class Editor:
     ) -> "Edit":
         self.grid(picture.size)
         pixels, selected = np.asarray(picture), selection(mask, picture.size)
+        if origin.task == "inpaint" and origin.box is None:
+            origin = replace(origin, mask=runs_of(selected))
         seam = self.factor // 2 if seam is None else seam
         patch = cut(pixels, selected, factor=self.factor, window=self.window, seam=seam)
         return Edit(self, patch, asked, origin)

@@ -13,6 +13,8 @@ from torch import Tensor
 
 from unmask.data.pictures import encoded, squares_of
 from unmask.data.transforms import to_pictures, to_tensor
+from unmask.data.vocabulary import words_of
+from unmask.diffusion.classify import word_nats
 from unmask.diffusion.likelihood import code_nats
 from unmask.evaluation.distortion import psnr
 from unmask.generation.sampler import BATCH
@@ -53,15 +55,34 @@ def score(model: Pipeline, picture: Image.Image, draws: int, seed: int, report: 
 
 
 @torch.no_grad()
-def caption(model: Pipeline, picture: Image.Image, draws: int, seed: int, report: Report) -> Outcome:
-    """Captions of a picture, and words of it, with the share of draws that each came up in."""
+def caption(
+    model: Pipeline, picture: Image.Image, draws: int, seed: int, text: str, report: Report
+) -> Outcome:
+    """Captions of a picture, and words of it, with the share of draws that each came up in.
+
+    Of the words of a ``text``, how likely each is for the picture, given those before it.
+    """
     batches = -(-draws // BATCH)
     with _reporting(model.prior, model.words.length * batches, report):
         (captions,) = model.caption([picture], draws=draws, seed=seed)
     words: Counter[str] = Counter()
-    for text, share in captions.items():
-        words.update(dict.fromkeys(text.split(), share))
-    return Outcome(pictures=[], figures={"captions": captions, "words": dict(words.most_common())})
+    for found, share in captions.items():
+        words.update(dict.fromkeys(found.split(), share))
+    figures = {
+        "captions": captions,
+        "words": dict(words.most_common()),
+        "said": _chances(model, picture, text),
+    }
+    return Outcome(pictures=[], figures=figures)
+
+
+def _chances(model: Pipeline, picture: Image.Image, text: str) -> list[tuple[str, float]]:
+    """p(word | picture, words before it) of each word of a text."""
+    if not (words := words_of(text)):
+        return []
+    label = model.words.whole(text).to(model.device)
+    (nats,) = word_nats(model.prior, model.encode([picture]).flatten(1), label[None])[0]
+    return list(zip(words, (-nats).exp().tolist(), strict=False))  # what comes after is the end
 
 
 @contextmanager

@@ -9,6 +9,8 @@ MAX_EDGE_PX = 4096
 MAX_SEAM_PX = 64
 """Pixels over which an edit may fade into its picture."""
 MAX_PROMPT_CHARACTERS = 1000
+MAX_PROMPTS = 16
+"""Along a canvas."""
 MAX_DRAWS = 64
 """Masks by which one picture is scored, and captions that are drawn for it."""
 MAX_UPLOAD_PIXELS = 2**22

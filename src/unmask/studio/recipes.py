@@ -42,7 +42,7 @@ def all_of(request: Request, model: Pipeline) -> dict[str, JsonValue]:
 
 def _said(request: Request, model: Pipeline) -> dict[str, JsonValue]:
     """What is to be mentioned by name: all but defaults, and what is not the model's own anyway."""
-    elsewhere = {"model", "image", "mask", "box", "width", "height", *SETTINGS} | (
+    elsewhere = {"model", "image", "mask", "box", "width", "height", "words", *SETTINGS} | (
         {"count"} if isinstance(request, Sample) else set()
     )
     said = request.model_dump(mode="json", exclude=elsewhere, exclude_defaults=True)
@@ -56,7 +56,7 @@ def _said(request: Request, model: Pipeline) -> dict[str, JsonValue]:
 
 
 def _words(request: Request) -> list[str]:
-    told = [request.prompt] if isinstance(request, Drawing) and request.prompt is not None else []
+    told = _prompts(request) if isinstance(request, Drawing) else []
     match request:
         case Sample():
             return [*told, "--count", str(request.first + request.count)]
@@ -71,6 +71,16 @@ def _words(request: Request) -> list[str]:
             return [IMAGE]
         case Reconstruct() | Score():
             return ["FOLDER", "--split", "all"]
+
+
+def _prompts(request: Drawing) -> list[str]:
+    match request.prompt:
+        case None:
+            return []
+        case str(prompt):
+            return [prompt]
+        case prompts:
+            return list(prompts)
 
 
 def _options(said: Mapping[str, JsonValue]) -> list[str]:

@@ -14,6 +14,7 @@ from unmask.studio.limits import (
     MAX_DRAWS,
     MAX_EDGE_PX,
     MAX_PROMPT_CHARACTERS,
+    MAX_PROMPTS,
     MAX_SEAM_PX,
     MAX_STEPS,
     MAX_UPLOAD_BYTES,
@@ -42,6 +43,9 @@ Unlikely = Annotated[
 ]
 
 
+PROMPT = "What to draw, if the model knows words; null: new pictures as in training."
+
+
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     model: Name | None = Field(default=None, description="One of `models`; unless given, the first.")
@@ -61,8 +65,8 @@ class Drawing(_Request):
     use: ClassVar[Use]
     settings: str = Field(default=RECOMMENDED, description="Where to begin: one of the names in `sampling`.")
     seed: Seed = 0
-    prompt: Words | None = Field(
-        default=None, description="What to draw, if the model knows words; null: new pictures as in training."
+    prompt: Words | Annotated[list[Words], Field(min_length=1, max_length=MAX_PROMPTS)] | None = Field(
+        default=None, description=f"{PROMPT} Several stand in a row along the longer side of a canvas."
     )
     negative: Words = Field(default="", description="What guidance leads away from.")
 
@@ -106,6 +110,7 @@ def _kind(setting: Setting) -> Any:
 class Sample(Drawing):
     """New pictures."""
 
+    prompt: Words | None = Field(default=None, description=PROMPT)
     count: Count = 1
     first: Annotated[int, Field(ge=0, le=2**31, description="Number of the first of them.")] = 0
 
@@ -122,6 +127,7 @@ class Canvas(Drawing):
 class Edit(Drawing):
     """What there is to say of all edits."""
 
+    prompt: Words | None = Field(default=None, description=PROMPT)
     image: Picture
     count: Count = 4
     rank: bool = Field(default=False, description="The version that the model finds likeliest first.")
@@ -174,6 +180,7 @@ class Caption(_Request):
     image: Picture
     draws: Annotated[int, Field(ge=1, le=MAX_DRAWS)] = 32
     seed: Seed = 0
+    words: Words = Field(default="", description="Words of which to say how likely they are.")
 
 
 class Score(_Request):
@@ -209,7 +216,8 @@ class JobView(BaseModel):
     figures: dict[str, Any] | None = Field(
         description="Of reconstruct: psnr_db (null: equal) and codes, row by row. Of score: bits_per_code, "
         "bits, exact (or an upper bound) and bits_by_code, row by row. Of caption: "
-        "captions and words, each with the share of draws that it came up in, the largest first."
+        "captions and words, each with the share of draws that it came up in, the largest first, and said: "
+        "the probability of each word that was asked about, given the picture and those before it."
     )
     kept: list[str] | None = Field(description="Ids of the results in the gallery, of what draws.")
     unkept: str | None = Field(description="Why the gallery could not take them.")

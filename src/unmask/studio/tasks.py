@@ -55,8 +55,8 @@ def task_of(request: Request, model: Pipeline) -> Task:
             return lambda report: reconstruct(model, picture, report)
         case Caption():
             picture = receive(request.image, background=model.images.background)
-            _check_captions(model)
-            return lambda report: caption(model, picture, request.draws, request.seed, report)
+            _check_captions(model, request.words)
+            return lambda report: caption(model, picture, request.draws, request.seed, request.words, report)
         case Score():
             picture = receive(request.image, background=model.images.background)
             return lambda report: score(model, picture, request.draws, request.seed, report)
@@ -145,8 +145,9 @@ def _options(request: Drawing, model: Pipeline) -> Options:
     return {"negative": request.negative, "seed": request.seed, "settings": settings_of(request, model)}
 
 
-def _check_captions(model: Pipeline) -> None:
-    if model.words.known and model.prior.causal:
+def _check_captions(model: Pipeline, text: str) -> None:
+    model.words.known.encode_prompt(text)
+    if model.prior.causal:
         raise ConfigError("an autoregressive prior reads words before codes: it captions nothing")
 
 

@@ -6,6 +6,7 @@ import struct
 import zlib
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -14,8 +15,10 @@ from PIL import Image, PngImagePlugin
 
 from tests.untrained import untrained
 from unmask.data import provenance
+from unmask.data.patches import runs_of
 from unmask.data.pictures import encoded, open_picture
 from unmask.data.provenance import HEAD, KEY, MAX_BYTES, MAX_CHUNKS, SIGNATURE, Provenance, inscribed, read
+from unmask.data.transforms import contact_sheet
 from unmask.diffusion.settings import Settings
 from unmask.pipeline import Pipeline
 from unmask.samples import SampleFolder
@@ -132,3 +135,27 @@ def test_a_picture_from_elsewhere_is_not_said_to_be_drawn(tmp_path):
     Image.new("RGB", (4, 4)).save(tmp_path / "drawn.png", pnginfo=chunks)
     assert read((tmp_path / "drawn.png").read_bytes()) == SAID
     assert read(encoded(open_picture(tmp_path / "drawn.png"))) is None  # it may have been cropped since
+
+
+def test_a_mask_is_in_the_file_of_what_was_drawn_with_it(model):
+    (picture,) = model.sample(1, steps=2)
+    selected = np.zeros((16, 16), bool)
+    selected[0, :3] = selected[5:9, 4:11] = selected[15, 15] = True
+    drawn = model.inpaint(picture, selected, count=1, steps=2, seed=3)[0]
+    said = read(encoded(drawn))
+    turns = np.arange(len(said.mask)) % 2
+    again = np.repeat(turns.astype(bool), said.mask).reshape(16, 16)
+    assert (again == selected).all()
+    assert encoded(model.inpaint(picture, again, count=1, steps=2, seed=3)[0]) == encoded(drawn)
+    noise = np.random.default_rng(0).random((128, 128)) < 0.5
+    assert runs_of(noise) is None  # there is no room for it
+
+
+def test_a_sheet_says_how_its_pictures_were_drawn(model, tmp_path):
+    folder = SampleFolder(tmp_path / "samples", model, 5, steps=2)
+    folder.fill(3)
+    sheet = contact_sheet([folder.picture(number) for number in range(3)], 2)
+    assert read(encoded(sheet)) == replace(read(encoded(model.sample(1, steps=2, seed=5)[0])), count=3)
+    pictures = [inscribed(Image.new("RGB", (4, 4)), replace(SAID, prompt=prompt)) for prompt in ("a", "b")]
+    assert read(encoded(contact_sheet(pictures, 2))).prompt == ("a", "b")
+    assert read(encoded(contact_sheet([*pictures, Image.new("RGB", (4, 4))], 2))) is None

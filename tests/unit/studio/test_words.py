@@ -91,6 +91,34 @@ def test_a_picture_is_captioned(ask, upload, model, picture):
     assert list(words.values()) == sorted(words.values(), reverse=True)
 
 
+def test_words_of_ones_own_are_weighed_one_after_the_other(ask, client, upload):
+    chances = {}
+    for word in WORDS:
+        ((said, chances[word]),) = ask("caption", image=upload, draws=1, words=word)["figures"]["said"]
+        assert said == word
+    assert 0.5 < sum(chances.values()) < 1  # the rest: nothing at all
+    (_, first), (word, second) = ask("caption", image=upload, draws=1, words="Red cat")["figures"]["said"]
+    assert (word, first) == ("cat", pytest.approx(chances["red"]))
+    assert second != pytest.approx(chances["cat"])
+    assert client.post("/api/v1/caption", json={"image": upload, "words": "hause"}).status_code == 422
+
+
+def test_words_stand_along_a_canvas(ask, client, fetch, model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    size, prompts = {"width": 40, "height": 16}, ["red cat", "", "dog"]
+    job = ask("canvas", **size, prompt=prompts, steps=4, guidance=3)
+    main(shlex.split(job["recipe"]["command"])[1:])
+    names: dict = {}
+    exec(job["recipe"]["python"], names)
+    (pixels,) = fetch(job)
+    assert np.array_equal(np.asarray(Image.open("canvas.png")), pixels)
+    assert np.array_equal(np.asarray(names["picture"]), pixels)
+    assert job["settings"]["prompt"] == prompts
+    for refused in ([], ["cat"] * 17, ["cat", "hause"]):
+        assert client.post("/api/v1/canvas", json={**size, "prompt": refused}).status_code == 422
+    assert client.post("/api/v1/sample", json={"prompt": prompts}).status_code == 422
+
+
 def test_a_recipe_says_the_words(ask, fetch, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     job = ask("sample", prompt="red cat", negative="dog", guidance=2, first=1, count=1, steps=3)

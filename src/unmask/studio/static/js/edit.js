@@ -122,7 +122,10 @@ export class Edit {
 
   /** Go on as a picture was drawn. */
   reuse(values, { origin, canvas }) {
-    if (canvas) this.take(canvas);
+    if (canvas) {
+      this.take(canvas);
+      this.restoreState({ picture: canvas, selection: Selection.from(origin, canvas) });
+    }
     this.form.set(values);
     if (origin.task === "vary") this.variations.set(origin);
   }

@@ -45,6 +45,8 @@ export class Extend {
       fits: (...size) => this.fits(...size),
       onChange: (margins) => this.changed(margins),
     });
+    this.along = el("div", { className: "along", "aria-hidden": "true" }); // the field says it
+    this.frame.area.append(this.along);
     this.makeTools();
     this.showEmpty();
     this.restore();
@@ -62,7 +64,9 @@ export class Extend {
       const follow = () => this.frame.margins && this.frame.set({ [side]: form.controls[side].value });
       form.root(side).addEventListener("change", follow);
     });
-    addWords(form, model);
+    const along = "Several, apart by |, stand in a row along an empty canvas.";
+    addWords(form, model, { empty: `Empty: nothing is said. ${along}` });
+    form.place.addEventListener("input", () => this.placeWords());
     form.range("count", "Versions", { min: 1, max: 8, value: 2 });
     form.settings("edit");
     form.seam(model);
@@ -130,6 +134,22 @@ export class Extend {
     } else if (this.frame.margins)
       this.frame.set(Object.fromEntries(SIDES.map((side, number) => [side, margins[number]])));
     this.form.set(values);
+    this.placeWords();
+  }
+
+  /** Show the words of a canvas where each is meant. */
+  placeWords() {
+    const { prompt } = this.form.controls;
+    if (!prompt || !this.frame.margins) return;
+    const several = this.picture === null;
+    if (prompt.several !== several) {
+      prompt.several = several;
+      prompt.mark();
+    }
+    const [width, height] = this.frame.size;
+    this.along.classList.toggle("down", height > width);
+    const texts = prompt.texts.length > 1 ? prompt.texts : [];
+    this.along.replaceChildren(...texts.map((text) => el("span", {}, text)));
   }
 
   adopt(canvas) {
@@ -168,6 +188,7 @@ export class Extend {
     const [width, height] = this.frame.size;
     this.readout.textContent = `${width} × ${height} pixels`;
     this.undo.disabled = !this.past.length;
+    this.placeWords();
     const nothing = this.picture !== null && SIDES.every((side) => !margins[side]);
     this.runner.go.disabled = nothing;
     if (!this.runner.running) this.runner.say(nothing ? "Drag an edge of the frame outwards." : "");

@@ -5,7 +5,7 @@ import { address, encode, fetchPicture, sources } from "./pictures.js";
 import { showRecipe } from "./recipe.js";
 import { Runner } from "./runner.js";
 import { recall, remember } from "./store.js";
-import { captionCard } from "./words.js";
+import { captionCard, weighing } from "./words.js";
 
 const GLOW = [
   [13, 8, 135],
@@ -44,7 +44,10 @@ export class Inspect {
     this.show(back, score, address(canvas));
     if (!this.model.words.length || this.model.kind !== "absorbing") return;
     const said = await this.runner.run("caption", { image });
-    if (said?.state === "done") this.figures.prepend(captionCard(said.figures));
+    if (said?.state !== "done") return;
+    const ask = async (words) =>
+      (await this.runner.run("caption", { image, draws: 1, words }))?.figures?.said;
+    this.figures.prepend(captionCard(said.figures), weighing(this.model, ask));
   }
 
   async restore() {

@@ -24,7 +24,8 @@ export async function restore(origin, views, model, picture) {
   if (!view) throw new Error("This model cannot draw in the way that this picture was drawn.");
   location.hash = `/${VIEWS[origin.task]}`;
   const values = { settings: "recommended", ...settings, seed, prompt, negative, first: number };
-  const count = origin.task === "sample" ? 1 : Math.max(number + 1, 1);
+  const count =
+    origin.task === "sample" ? Math.min(origin.count, model.limits.count) : Math.max(number + 1, 1);
   const canvas = VIEWS[origin.task] === "edit" && picture ? await fetchPicture(picture) : null;
   view.reuse({ ...values, count, ...(origin.seam !== null && { seam: origin.seam }) }, { origin, canvas });
   notice(

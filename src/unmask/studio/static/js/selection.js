@@ -26,6 +26,15 @@ export class Selection {
     );
   }
 
+  /** What a picture's file says was drawn again: a box, or lengths of runs, not selected and selected in turn. */
+  static from({ box, mask }, { width, height }) {
+    const selection = new Selection(width, height);
+    if (box) selection.box([box[0], box[1]], [box[0] + box[2], box[1] + box[3]], 1);
+    let at = 0;
+    mask?.forEach((length, turn) => selection.pixels.fill(turn % 2, at, (at += length)));
+    return selection;
+  }
+
   copy() {
     return new Selection(this.width, this.height, this.pixels.slice());
   }

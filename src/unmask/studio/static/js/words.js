@@ -19,6 +19,8 @@ export function addWords(form, model, { empty = "Empty: nothing is said." } = {}
 let boxes = 0;
 
 class WordBox {
+  several = false; // texts, apart by |
+
   constructor({ words, caption_length: room }, label, { tag = "prompt" } = {}) {
     Object.assign(this, { words, room, known: new Set(words), offers: [], active: -1, tag });
     const id = `words-${(boxes += 1)}`;
@@ -51,14 +53,20 @@ class WordBox {
 
   /** What is asked for; nothing is null for a prompt. */
   get value() {
-    const text = this.input.value.trim();
+    const [text, ...others] = this.texts;
+    if (others.length) return [text, ...others];
     return text || (this.tag === "prompt" ? null : "");
   }
 
   set value(text) {
-    this.input.value = text ?? "";
+    this.input.value = [text ?? ""].flat().join(" | ");
     this.close();
     this.mark();
+  }
+
+  /** What is said, or the one after the other. */
+  get texts() {
+    return (this.several ? this.input.value.split("|") : [this.input.value]).map((text) => text.trim());
   }
 
   /** The words of the text: where each is, and how the model would read it. */
@@ -137,14 +145,14 @@ class WordBox {
     this.input.value = before + rest;
     this.input.focus();
     this.input.setSelectionRange(before.length, before.length);
-    this.close();
-    this.mark();
+    this.input.dispatchEvent(new Event("input", { bubbles: true }));
   }
 
   /** Say which words are not known, and which are near; the one that is still typed may become one. */
   mark(typing = null) {
     const strange = this.tokens.filter(({ word, from }) => !this.known.has(word) && from !== typing?.from);
-    const over = this.tokens.length - this.room;
+    const most = Math.max(...this.texts.map((text) => text.match(WORD)?.length ?? 0));
+    const over = most - this.room;
     this.input.toggleAttribute("data-unknown", strange.length > 0 || over > 0);
     this.input.setAttribute("aria-invalid", String(strange.length > 0 || over > 0));
     const lines = strange.map((token) => {
@@ -157,8 +165,7 @@ class WordBox {
       );
       return el("p", {}, "Not known: ", el("b", {}, token.text), near.length ? " " : null, near);
     });
-    if (over > 0)
-      lines.push(el("p", {}, `The model takes ${this.room} words; these are ${this.tokens.length}.`));
+    if (over > 0) lines.push(el("p", {}, `The model takes ${this.room} words; these are ${most}.`));
     this.unknown.replaceChildren(...lines);
   }
 }
@@ -187,15 +194,16 @@ function distance(one, other) {
   return row[other.length];
 }
 
-const percent = (share) => `${Math.round(share * 100)} %`;
+const percent = (share) => (share > 0 && share < 0.01 ? "< 1 %" : `${Math.round(share * 100)} %`);
+
+const bar = ([word, share]) =>
+  el("li", { "--share": share }, el("span", {}, word), el("span", { className: "number" }, percent(share)));
 
 /** What a picture shows, by the model: its captions, and its words, with how often each was drawn. */
 export function captionCard({ captions, words }) {
   const [[text, share], ...others] = Object.entries(captions);
   const line = ([caption, often]) =>
     el("li", {}, el("span", {}, caption || "nothing"), el("span", { className: "number" }, percent(often)));
-  const bar = ([word, often]) =>
-    el("li", { "--share": often }, el("span", {}, word), el("span", { className: "number" }, percent(often)));
   return el(
     "div",
     { className: "figure caption" },
@@ -205,4 +213,24 @@ export function captionCard({ captions, words }) {
     el("h2", {}, "Word by word"),
     el("ul", { className: "shares" }, Object.entries(words).slice(0, 8).map(bar)),
   );
+}
+
+/** A box for words of one's own; `ask(text)` gives how likely each is. */
+export function weighing(model, ask) {
+  const box = new WordBox(model, "Your words for it", { tag: "said" });
+  const list = el("ul", { className: "shares", "aria-live": "polite" });
+  const form = el(
+    "form",
+    { className: "figure weighing" },
+    el("div", { className: "field" }, box.content),
+    button("How likely are they?", { kind: "plain", type: "submit" }),
+    list,
+    el("p", {}, "each given the picture and the words before it"),
+  );
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const said = box.value && (await ask(box.value));
+    if (said) list.replaceChildren(...said.map(bar));
+  });
+  return form;
 }
