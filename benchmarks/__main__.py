@@ -4,7 +4,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-TOOLS = {"__init__", "__main__", "measure"}
+TOOLS = {"__init__", "__main__", "against", "measure"}
 
 
 def main(names: list[str]) -> None:
