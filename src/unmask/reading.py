@@ -134,11 +134,10 @@ def fit(value: Any, hint: Any, name: str) -> Any:
         kinds = [inner[0]] * len(value) if inner[-1] is Ellipsis else list(inner)
         if len(kinds) == len(value):
             return tuple(fit(one, kind, name) for one, kind in zip(value, kinds, strict=True))
-    if origin in (list, dict) and isinstance(value, origin):
-        items = value if origin is list else value.values()
-        for one in items:
-            fit(one, inner[-1], name)
-        return value
+    if origin is list and isinstance(value, list):
+        return [fit(one, inner[0], name) for one in value]
+    if origin is dict and isinstance(value, dict):
+        return {key: fit(one, inner[1], name) for key, one in value.items()}
     if hint is float and isinstance(value, int | float | str) and not isinstance(value, bool):
         with suppress(ValueError, OverflowError):
             return float(value)  # YAML reads 1e-4 as text, and JSON has no infinity

@@ -6,6 +6,7 @@ appears whole or not at all, so that a folder goes on where it was stopped, and 
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,6 @@ from unmask.reading import DamagedError, parsing, read_json
 from unmask.storage.files import free_name, shortage, working_in, write_bytes, write_json
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from unmask.data.pixels import PixelSet
     from unmask.diffusion.fill import OnStep
     from unmask.generation.prompts import Prompt
@@ -78,8 +77,9 @@ class SampleFolder:
             processes.barrier()  # nobody writes before all have looked
             done, total = 0, sum(map(len, parts))
             for part in parts:
-                on_step = _watch(self.model.prior.mask_id, done, total, report, None if part.start else film)
-                self._draw(part, batch, on_step)
+                self._draw(
+                    part, batch, partial(_add, report, done, total, len(part)), None if part.start else film
+                )
                 done += len(part)
             processes.barrier()
 
@@ -122,8 +122,10 @@ class SampleFolder:
 
     def _request(self) -> dict[str, Any]:
         """What a picture depends on, beside its number, as it comes back from JSON."""
-        asked = self.asked | {"guide": self.asked["guide"] and self.asked["guide"].fingerprint}
-        told = {name: value for name, value in asked.items() if value}
+        prompt, negative, guide = self.asked.values()
+        prompt = prompt if self.model.words.length else prompt or None  # without words both draw the same
+        told = {"prompt": prompt, "negative": negative or None, "guide": guide and guide.fingerprint}
+        told = {name: value for name, value in told.items() if value is not None}
         request = {"model": self.model.fingerprint, "noise": NOISE, "seed": self.seed}
         return request | self.settings.of("sample") | told
 
@@ -153,8 +155,11 @@ class SampleFolder:
             if any(self._place(number).name not in names for number in part) or (filmed and part.start == 0)
         ]
 
-    def _draw(self, part: range, batch: int, on_step: "OnStep") -> None:
+    def _draw(self, part: range, batch: int, report: Report, film: "OnStep | None") -> None:
         """Draw a part and write what is not there yet."""
+        from unmask.diffusion.fill import counting
+
+        prior = self.model.prior
         pictures = self.model.sample(
             len(part),
             **self.asked,
@@ -162,7 +167,7 @@ class SampleFolder:
             first=part.start,
             seed=self.seed,
             batch=batch,
-            on_step=on_step,
+            on_step=counting(report, prior.mask_id, film, len(part) * prior.num_positions),
         )
         for number, picture in zip(part, pictures, strict=True):
             path = self._place(number)
@@ -173,13 +178,9 @@ class SampleFolder:
         return self.path / f"{number:06d}.png"
 
 
-def _watch(mask_id: int, done: int, total: int, report: Report, film: "OnStep | None") -> "OnStep":
-    def on_step(codes: "Tensor") -> None:
-        report(done + (codes != mask_id).float().mean().item() * len(codes), total)
-        if film is not None:
-            film(codes)
-
-    return on_step
+def _add(report: Report, done: int, total: int, count: int, known: float, codes: int) -> None:
+    """Report pictures, of which some are done and ``count`` more are as far as so many of their codes."""
+    report(done + count * known / codes, total)
 
 
 def _write(path: Path, data: bytes) -> None:

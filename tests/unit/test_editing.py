@@ -1,5 +1,6 @@
 """What an edit shows while it is drawn."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -41,6 +42,12 @@ def test_a_glimpse_decodes_what_changes_and_leaves_the_rest_as_it_was(editor, pi
     assert np.array_equal(one[outside], np.asarray(picture)[outside])
     assert (one[40:48, 60:76] == 128).all()  # nothing is known yet
     assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize(("guidance", "twice"), [(1.0, ""), (2.0, " × 2 for guidance")])
+def test_guidance_by_what_surrounds_a_part_is_announced(editor, picture, capsys, guidance, twice):
+    editor.inpaint(picture, (60, 40, 4, 4), count=1, steps=1, guidance=guidance, progress=True)
+    assert re.search(rf"drawing: at most \d+ windows × 1 passes{twice}, about", capsys.readouterr().err)
 
 
 def test_a_glimpse_of_a_whole_picture_is_what_is_drawn(editor, picture):

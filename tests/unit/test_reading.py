@@ -132,3 +132,7 @@ def test_a_value_fits_its_kind_or_does_not(value, hint, fits):
     else:
         with pytest.raises(ConfigError, match="it is"):
             fit(value, hint, "it")
+
+
+def test_numbers_that_are_texts_become_numbers_within_lists_and_dictionaries_too():
+    assert fit({"a": ["1e-4", 2]}, dict[str, list[float]], "it") == {"a": [0.0001, 2.0]}

@@ -47,9 +47,11 @@ class Watch(NamedTuple):
             yield counting(report, mask_id, self.on_step)
 
 
-def counting(report: Report, mask_id: int, also: OnStep | None = None) -> OnStep:
-    """What is shown the codes after every pass and reports how many of those to draw are known."""
-    total = 0
+def counting(report: Report, mask_id: int, also: OnStep | None = None, total: int = 0) -> OnStep:
+    """What is shown the codes after every pass and reports how many of those to draw are known.
+
+    They are ``total`` or, where nobody says it, as many as are seen masked at once.
+    """
 
     def on_step(codes: Tensor) -> None:
         nonlocal total

@@ -237,10 +237,11 @@ class Editor:
         """Whether guidance of an edit exaggerates its surroundings; else the denoiser is guided itself."""
         return not any(self.prompts) and self.asked.guide is None and self.asked.settings.guidance != 1
 
-    def announce(self, work: Work, count: int) -> None:
-        """Say how much work so many versions are."""
-        seconds = work.passes * work.windows * count * self._seconds()
-        each = f" for each of {count} versions" if count > 1 else ""
+    def announce(self, work: Work, count: int, *, by_context: bool = False) -> None:
+        """Say how much work so many versions are; a denoiser that is told something is measured guided."""
+        seconds = work.passes * work.windows * count * self._seconds() * (2 if by_context else 1)
+        twice = " × 2 for guidance" if by_context or self.sampler.guides(self.asked) else ""
+        each = twice + (f" for each of {count} versions" if count > 1 else "")
         less = "" if work.settings.care == "fast" or work.windows == 1 else "; with care fast it takes less"
         say(f"drawing: at most {work}{each}, about {in_words(seconds)}{less}")
 
@@ -290,14 +291,14 @@ class Edit:
         work = plan_work(asked.settings, torch.from_numpy(self.patch.masked), editor.window)
         settings, seed, watch = work.settings, asked.seed, watch or asked.watch
         canvas = Canvas(editor.denoisers[0], editor.window, grid, settings, seed=seed)
-        if watch.progress:
-            editor.announce(work, count)
         codes = self._known_codes(canvas, count, seed)
         surroundings = torch.from_numpy(~self.patch.masked).flatten()
         denoise: Denoiser = canvas
         if editor.by_context and surroundings.any():
             blank = without_context(surroundings, canvas.mask_id)
             denoise = Guided(canvas, settings.guidance, blank=blank)
+        if watch.progress:
+            editor.announce(work, count, by_context=denoise is not canvas)
         with watch.of(canvas.mask_id) as on_step:
             drawn = refill(
                 denoise,

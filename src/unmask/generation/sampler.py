@@ -186,23 +186,27 @@ class Sampler:
             settings=asked.settings,
         )
 
+    def guides(self, asked: Request) -> bool:
+        """Whether a pass is one of twice the rows, or has one of a guide beside it."""
+        return asked.guide is not None or (asked.settings.guidance != 1 and self.words.length > 0)
+
     def _guided(self, asked: Request) -> Denoiser:
         """The denoiser of rows, led away from a guide or from what it says when it is told something else."""
         weight, guide, L = asked.settings.guidance, asked.guide, self.words.length
         untold = self.words.ids(asked.negative)
-        if guide is not None:
-            if (guide.codec, guide.words.vocabulary) != (self.codec, self.words.vocabulary):
-                raise ConfigError(
-                    "a guide must know the same codes and words: it is another checkpoint, or a smaller prior"
-                )
-            return Guided(self.denoiser, weight, guide=guide.denoiser, num_words=L)
-        if weight == 1 or not L:
+        if not self.guides(asked):
             return self.denoiser
-        return Guided(self.denoiser, weight, blank=with_words(untold), num_words=L)
+        if guide is None:
+            return Guided(self.denoiser, weight, blank=with_words(untold), num_words=L)
+        if (guide.codec, guide.words.vocabulary) != (self.codec, self.words.vocabulary):
+            raise ConfigError(
+                "a guide must know the same codes and words: it is another checkpoint, or a smaller prior"
+            )
+        return Guided(self.denoiser, weight, guide=guide.denoiser, num_words=L)
 
     def _continuer(self, asked: Request) -> Continuer:
         """The same of an autoregressive prior."""
         if asked.guide is not None:
             raise ConfigError("an autoregressive prior takes no guide")
         untold, weight = self.words.ids(asked.negative), asked.settings.guidance
-        return GuidedContinuer(self.prior, weight, untold) if weight != 1 and len(untold) else self.prior
+        return GuidedContinuer(self.prior, weight, untold) if self.guides(asked) else self.prior

@@ -201,7 +201,7 @@ def _check_about(path: Path, about: dict[str, Any], sampling: dict[str, Any]) ->
     hints = typing.get_type_hints(About)
     try:
         for name in about.keys() & hints:
-            fit(about[name], hints[name], f"about.{name}")
+            about[name] = fit(about[name], hints[name], f"about.{name}")
         for uses in fit(sampling, dict[str, dict[str, Any]], "sampling").values():
             _check_settings(uses)
     except ConfigError as error:

@@ -188,9 +188,12 @@ def test_unknown_words_are_named(model):
 def test_a_folder_of_samples_remembers_its_prompt(model):
     SampleFolder("told", model, prompt="red house", steps=2).fill(2)
     SampleFolder("told", model, prompt="red house", steps=2).fill(3)
-    for other in ({}, {"prompt": "dark tree"}, {"prompt": "red house", "negative": "dark"}):
+    for other in ({}, {"prompt": ""}, {"prompt": "dark tree"}, {"prompt": "red house", "negative": "dark"}):
         with pytest.raises(DataError, match="another request"):
             SampleFolder("told", model, steps=2, **other).fill(3)
+    SampleFolder("untold", model, prompt="", steps=2).fill(1)
+    with pytest.raises(DataError, match="another request: prompt , not None"):
+        SampleFolder("untold", model, steps=2).fill(1)
 
 
 def test_a_run_goes_on_with_its_captions_and_with_no_others(place):
