@@ -68,7 +68,7 @@ def picture(block: tuple[str, str, int], block_vars: dict, gallery_conf: dict) -
 sphinx_gallery_conf = {
     "examples_dirs": "docs/examples",
     "gallery_dirs": "docs/gallery",
-    "filename_pattern": "first_pictures|editing",  # the others train for minutes: a test runs them, briefly
+    "filename_pattern": "first_pictures|editing|captions",  # the other trains: a test runs it, briefly
     "within_subsection_order": "FileNameSortKey",
     "image_scrapers": (picture,),
     "ignore_repr_types": "Image",

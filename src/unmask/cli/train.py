@@ -13,10 +13,10 @@ from unmask.errors import ConfigError
 
 HELP = """Train a model on your own pictures: a codec, a prior on its codes, then a page of results.
 
-  unmask train photos/ --out runs/mine                    both stages, as long as the preset says
-  unmask train photos/ --out runs/mine --hours 2          as long as there is time
+  unmask train photos/ --out runs/mine --init emoji       both stages, the codec from the built-in one
+  unmask train photos/ --out runs/mine --init emoji --hours 2       as long as there is time
   unmask train photos/ --out runs/mine --codec emoji      the built-in codec as it is, and a prior of your own
-  unmask train photos/ --out runs/mine --init emoji       a codec that starts from the built-in one
+  unmask train photos/ --out runs/mine                    the codec from random weights
   unmask train photos/ --out runs/mine --size 128         larger pictures, as many codes
 
 After a stop, type the same again to continue. The plan is shown first. The model is runs/mine:
@@ -73,7 +73,7 @@ def main(argv: list[str]) -> None:
         engine={"device": arguments.device},
     )
     exit_as_stopped(train_both(arguments.out, asked))
-    tell(f"the model: {arguments.out}", model=arguments.out)
+    tell(f"the model: {arguments.out}; new pictures:  unmask sample {arguments.out}", model=arguments.out)
     if arguments.page:
         out = arguments.out / "results"
         words = [arguments.out, arguments.data, "--out", out, "--no-train", "--device", arguments.device]

@@ -145,7 +145,7 @@ def likelihood(demo: Demo) -> Iterator[Figure]:
     folders["sampled"] = demo.samples
     for name, folder in folders.items():
         command = demo.unmask("score MODEL FOLDER --split all --draws 8", FOLDER=folder)
-        (bits,) = re.findall(r"(\S+) ± \S+ bits per code", command.answer)
+        (bits,) = re.findall(r"(\S+)(?: ± \S+)? bits per code", command.answer)
         strip = demo.folder / f"{name}.png"
         contact_sheet([Image.open(path) for path in sorted(folder.glob("*.png"))[:6]], 6).save(strip)
         yield Figure(path=strip, alt=f"Images: {name}", caption=f"{name} · {bits} bits per code", zoom=1)

@@ -1,7 +1,7 @@
 """Both stages as one training: a plan, the codec, its codes, the prior. The same again goes on with it."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from time import perf_counter
@@ -38,6 +38,8 @@ USABLE = 0.85  # of the time; the rest is for reading, encoding and validating
 SHARES = {"codec": 0.4, "prior": 0.6}
 LEAST = 50  # steps of a stage
 VALIDATIONS = 4  # of a stage with fewer steps than its preset; each takes as long as several steps
+CROPS = 2  # of each picture, where there are hours and the codec sees random ones: encoding takes time
+CHECKPOINTS = 20  # of a stage, at least: a kill costs no more than a twentieth of it
 MEASURED = 3  # steps, after a first one
 
 
@@ -68,7 +70,8 @@ class Plan:
 def train_both(out: Path, asked: Plan) -> Run:
     """Train what is missing of both stages into ``out``/codec and ``out``/prior; the last run it came to."""
     plan = _settled(out, asked)
-    say(str(plan))
+    for sentence in (str(plan), *_cautions(plan)):
+        say(sentence)
     codec = plan.codec
     if codec is None:
         changes = _changes(plan, "codec")
@@ -80,6 +83,16 @@ def train_both(out: Path, asked: Plan) -> Run:
     return _stage(out / "prior", lambda **how: train_prior(codec, plan.data, **how), changes)
 
 
+def _cautions(plan: Plan) -> Iterator[str]:
+    """What a user had better know about a plan before hours are spent on it."""
+    seconds = sum(steps * plan.paces[stage] for stage, steps in plan.steps.items())
+    if plan.hours is not None and seconds > 3600 * plan.hours:
+        yield f"longer than {in_words(3600 * plan.hours)}: a stage takes {LEAST} steps at least"
+    alone = plan.preset == "emoji" and not (plan.codec or plan.init or plan.size)
+    if alone and 2 * plan.steps["codec"] < _usual(plan, "codec").steps:
+        yield "few steps for a codec from random weights: --init emoji starts from the built-in one"
+
+
 def _stage(folder: Path, train: Callable[..., Run], changes: dict[str, Any]) -> Run:
     """The run in a folder, trained to its end, whether it is new, begun or done."""
     if not Run.is_at(folder):
@@ -89,10 +102,14 @@ def _stage(folder: Path, train: Callable[..., Run], changes: dict[str, Any]) -> 
 
 
 def _changes(plan: Plan, stage: str) -> dict[str, Any]:
-    steps = plan.steps[stage]
-    short = {"validate_every": math.ceil(steps / VALIDATIONS)} if steps < _usual(plan, stage).steps else {}
-    images = {"images": {"size": plan.size}} if plan.size and stage == "codec" else {}
-    return {"preset": plan.preset, "loop": {"steps": steps} | short, "engine": plan.engine} | images
+    steps, usual = plan.steps[stage], _usual(plan, stage)
+    loop = {"steps": steps, "save_every": min(usual.save_every, math.ceil(steps / CHECKPOINTS))}
+    if steps < usual.steps:
+        loop["validate_every"] = math.ceil(steps / VALIDATIONS)
+    images = {"size": plan.size} if plan.size and stage == "codec" else {}
+    if plan.hours is not None and stage == "prior":
+        images = {"crops": CROPS}
+    return {"preset": plan.preset, "loop": loop, "engine": plan.engine, "images": images}
 
 
 def _usual(plan: Plan, stage: str) -> LoopConfig:
@@ -129,7 +146,6 @@ def _settled(out: Path, asked: Plan) -> Plan:
 
 def _measured(asked: Plan) -> Plan:
     """The plan with as many steps as the preset has, or as there are hours for."""
-    say("measuring a few steps of each stage on noise")
     steps, paces = _first_steps(asked)
     if asked.hours is not None:
         usable = 3600 * asked.hours * USABLE / sum(SHARES[stage] for stage in paces)
@@ -147,14 +163,15 @@ def _first_steps(asked: Plan) -> tuple[dict[str, int], dict[str, float]]:
         changes = engine | ({"images": {"size": asked.size}} if asked.size else {})
         settings = starting_settings(asked.preset, codec_preset, "codec", changes=changes, init=asked.init)
         task = _codec_of_noise(settings)
-        steps["codec"], paces["codec"] = settings.loop.steps, _pace(task)
+        steps["codec"], paces["codec"] = settings.loop.steps, _pace(task, "codec")
         part, size = task.bundle(0, {}).codec, settings.images.size
     prior = starting_settings(asked.preset, prior_preset, "prior", changes=engine)
-    steps["prior"], paces["prior"] = prior.loop.steps, _pace(_prior_of_noise(prior, part, size))
+    steps["prior"], paces["prior"] = prior.loop.steps, _pace(_prior_of_noise(prior, part, size), "prior")
     return steps, paces
 
 
-def _pace(task: Task) -> float:
+def _pace(task: Task, stage: str) -> float:
+    say(f"measuring a few steps of the {stage} on noise")
     task.step(0)
     start = perf_counter()
     for step in range(1, 1 + MEASURED):

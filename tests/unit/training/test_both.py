@@ -1,5 +1,7 @@
 """Both stages by one call: a plan first, then whatever is missing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -64,10 +66,26 @@ def test_hours_are_shared_by_the_stages_that_are_trained(asked, monkeypatch):
     assert both._measured(Plan(data="", hours=1, codec="emoji")).steps == {"prior": int(14400 * both.USABLE)}
 
 
-def test_a_short_stage_is_validated_four_times_and_a_long_one_as_its_preset_says():
+def test_a_short_stage_is_validated_four_times_and_saved_often_and_a_long_one_as_its_preset_says():
     plan = Plan(data="", steps={"codec": 50, "prior": 9000})
-    assert both._changes(plan, "codec")["loop"] == {"steps": 50, "validate_every": 13}
-    assert both._changes(plan, "prior")["loop"] == {"steps": 9000}
+    assert both._changes(plan, "codec")["loop"] == {"steps": 50, "validate_every": 13, "save_every": 3}
+    assert both._changes(plan, "prior")["loop"] == {"steps": 9000, "save_every": 100}
+
+
+def test_a_size_is_the_codecs_and_hours_leave_time_for_few_random_crops():
+    plan = Plan(data="", size=128, steps={"codec": 50, "prior": 50})
+    assert [both._changes(plan, stage)["images"] for stage in ("codec", "prior")] == [{"size": 128}, {}]
+    assert both._changes(replace(plan, hours=1), "prior")["images"] == {"crops": 2}
+
+
+def test_a_plan_says_what_is_wrong_with_it():
+    plan = Plan(data="", hours=0.25, steps={"codec": 50, "prior": 50}, paces={"codec": 9.0, "prior": 9.5})
+    longer, few = both._cautions(plan)
+    assert "longer than 15.0 min" in longer
+    assert "--init emoji" in few
+    assert list(both._cautions(replace(plan, hours=1, init="emoji"))) == []
+    assert list(both._cautions(replace(plan, hours=None, steps={"codec": 2500, "prior": 6000}))) == []
+    assert list(both._cautions(replace(plan, hours=1, codec="emoji", steps={"prior": 50}))) == []
 
 
 @pytest.mark.parametrize(
