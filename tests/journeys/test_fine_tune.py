@@ -1,5 +1,7 @@
 """Training that starts from a model: ours, or one that was imported."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -115,6 +117,9 @@ def test_an_import_that_fails_leaves_nothing_behind(shell, authors_files, tmp_pa
 
 
 def test_a_decoder_is_trained_alone_and_the_prior_goes_with_it(trained, model):
+    recommended = {"recommended": {"sample": {"steps": 8, "temperature": 0.9}}}
+    bundle.save(replace(bundle.load(model), sampling=recommended), trained.folder / "whole")
+    model = trained.folder / "whole"
     words = ["discs.npy", "--preset", "tiny", "--init", model, "--train", "decoder", *FAST]
     trained("train", "codec", *words, "--out", "sharp")
     sharp, whole = bundle.load(trained.folder / "sharp/last"), bundle.load(model)
@@ -122,4 +127,5 @@ def test_a_decoder_is_trained_alone_and_the_prior_goes_with_it(trained, model):
     assert all(torch.equal(sharp.codec.tensors[name], whole.codec.tensors[name].float()) for name in kept)
     assert not torch.equal(*(part.codec.tensors["decoder.0.weight"].float() for part in (sharp, whole)))
     assert sharp.prior.fingerprint == whole.prior.fingerprint
+    assert sharp.sampling == recommended
     assert "none was named" in trained("train", "codec", "discs.npy", "--train", "decoder", code=2)

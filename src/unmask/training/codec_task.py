@@ -1,7 +1,7 @@
 """Stage 1 as a task: an autoencoder, its discriminator, and the losses between them."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, cast
 
 import torch
@@ -46,13 +46,12 @@ class CodecTask:
         *,
         flip: bool,
         shift: int = 0,
-        train_encoder: bool = True,
-        prior: Part | None = None,
+        kept: Bundle | None = None,
         perceptual: Perceptual | None = None,
         inception: Inception | None = None,
         about: Mapping[str, Any],
     ) -> None:
-        """``prior`` is one over the codes of an encoder that is not trained: it goes with the codec."""
+        """``kept`` is a model whose encoder and codebook stay: all but its codec goes with the new one."""
         self._loss, self._optim, self._loop, self._engine = loss, optim, loop, engine
         self._validation, self._about = validation, dict(about)
         self._shown = validation if len(validation) else train
@@ -70,9 +69,9 @@ class CodecTask:
             world=engine.world,
         )
         self._codec = Autoencoder(codec, generator(loop.seed, "codec"))
-        self._train_encoder, self._prior = train_encoder, prior
-        self._codec.encoder.requires_grad_(train_encoder)
-        self._codec.quantizer.requires_grad_(train_encoder)
+        self._kept, self._train_encoder = kept, kept is None
+        self._codec.encoder.requires_grad_(self._train_encoder)
+        self._codec.quantizer.requires_grad_(self._train_encoder)
         self._discriminator = Discriminator(loss, generator(loop.seed, "discriminator"))
         trained = [parameter for parameter in self._codec.parameters() if parameter.requires_grad]
         self._model, self._optimizer = engine.setup(self._codec, adam(trained, optim))
@@ -251,11 +250,11 @@ class CodecTask:
         self._codec.quantizer.load(state["quantizer"])
 
     def bundle(self, step: int, validation: Mapping[str, float]) -> Bundle:
-        """The averaged codec, with how it came to be, and the prior that was given."""
+        """The averaged codec, with how it came to be, and what is kept of another model."""
         about = self._about | {"codec_step": step, "codec_validation": dict(validation)}
         tensors = {name: tensor.cpu() for name, tensor in self._ema.module.state_dict().items()}
         codec = Part(config=asdict(self._codec.config), tensors=tensors)
-        return Bundle(codec=codec, prior=self._prior, about=about)
+        return replace(self._kept, codec=codec, about=about) if self._kept else Bundle(codec, about=about)
 
 
 def _renamed(state: dict[str, Any]) -> dict[str, Any]:

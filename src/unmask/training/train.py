@@ -40,7 +40,7 @@ def train_codec(
     ``preset`` is a name, over which ``changes`` such as ``loop={"steps": 500}`` are put, or settings of one's
     own. Training starts from random weights or from the codec of the model ``init``. With ``resume`` the run
     in ``out`` goes on, with its own data, settings and start where no others are given. Where the decoder
-    alone is trained, the prior of ``init`` goes with it: the codes that it knows stay what they are.
+    alone is trained, the prior of ``init`` and its settings go with it: codes stay what they are.
     """
     out = Path(out)
     resume = resume or is_restart(out)
@@ -66,8 +66,7 @@ def train_codec(
         pixels.split("validation"),
         flip=settings.images.flip,
         shift=settings.images.shift,
-        train_encoder=start is None,
-        prior=start.prior if start else None,
+        kept=start,
         perceptual=perceptual,
         inception=inception,
         about=(start.about if start else {})
