@@ -7,8 +7,10 @@ with the autoregressive twin, and with the denoising network of a DDPM for pictu
 """
 
 import sys
+import tempfile
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from types import ModuleType
 
 import torch
@@ -19,9 +21,13 @@ from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.config import CodecConfig
 from unmask.diffusion.autoregressive import autoregress
 from unmask.diffusion.canvas import Canvas
-from unmask.diffusion.fill import fill
+from unmask.diffusion.fill import Denoiser, fill
+from unmask.diffusion.precision import InBfloat16
 from unmask.diffusion.schedule import even_plan
 from unmask.diffusion.settings import Settings
+from unmask.onnx.denoiser import GraphDenoiser
+from unmask.onnx.export import PRIOR_INT8, export_prior, round_prior
+from unmask.pipeline import load
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator
@@ -34,6 +40,7 @@ PAPER = {"prior": "paper, 77M", "steps": STEPS}
 
 def main() -> None:
     prior = Transformer(PriorConfig(init="gpt2"), K, GRID, generator(0)).eval()
+    built_in()
     for count, repeats in ((1, 5), (8, 3)):
         chain(prior, count, repeats)
     wide(prior)
@@ -43,18 +50,48 @@ def main() -> None:
     other_models(prior, twin)
 
 
+def built_in(count: int = 16, steps: int = 64, repeats: int = 3) -> None:
+    """Pictures of the built-in model from the request to pixels; float32 was the default once."""
+    models = {
+        "float32": load("emoji", "cpu", precision="32"),
+        "bfloat16": load("emoji", "cpu", precision="bf16"),
+        "int8": load("emoji", "cpu", "onnx-int8"),
+    }
+    contestants = {
+        name: partial(model.sample, count, settings="paper", steps=steps) for name, model in models.items()
+    }
+    timings = interleave(contestants, repeats)
+    config = {"model": "emoji", "pictures": count, "steps": steps}
+    for name in ("bfloat16", "int8"):
+        row(f"sample {count}, {steps} steps", name, timings, baseline="float32", config=config)
+
+
+def in_int8(prior: Transformer) -> GraphDenoiser:
+    """The prior as onnxruntime computes it, rounded to 8 bits."""
+    with tempfile.TemporaryDirectory() as folder:
+        export_prior(prior, Path(folder))
+        round_prior(Path(folder))
+        return GraphDenoiser(Path(folder, PRIOR_INT8), K)
+
+
 def chain(prior: Transformer, count: int, repeats: int) -> None:
-    """The first steps of the chain of 256, for one picture or for eight."""
+    """The first steps of the chain of 256, for one picture or for eight: exact, in bfloat16, in 8 bits."""
     plan = even_plan(range(count), 256, STEPS, seed=0)
     due = plan > STEPS - SLICE
     codes = torch.where(due, K, torch.randint(K, plan.shape, generator=generator(1)))
-    contestants = {
-        "literal": lambda: literal_chain(prior, codes, plan),
-        "unmask": lambda: fill(prior, codes, plan, Settings(), seed=0, batch=count),
+    denoisers: dict[str, Denoiser] = {
+        "unmask": prior,
+        "unmask, bfloat16": InBfloat16(prior),
+        "unmask, int8": in_int8(prior),
+    }
+    contestants = {"literal": lambda: literal_chain(prior, codes, plan)} | {
+        name: partial(fill, denoise, codes, plan, Settings(), seed=0, batch=count)
+        for name, denoise in denoisers.items()
     }
     timings = interleave(contestants, repeats)
     config = PAPER | {"pictures": count, "steps_measured": SLICE}
-    row(f"sample {count}, 256 steps", "unmask", timings, baseline="literal", config=config)
+    for name in denoisers:
+        row(f"sample {count}, 256 steps", name, timings, baseline="literal", config=config)
 
 
 def wide(prior: Transformer) -> None:

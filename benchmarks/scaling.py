@@ -127,7 +127,7 @@ class Few:
         self._pixels = pixels
 
     def split(self, name: str) -> object:
-        return self._pixels.split(name)[: PICTURES if name == "train" else BATCH]  # type: ignore[arg-type]
+        return self._pixels.split(name)[: PICTURES - BATCH if name == "train" else BATCH]  # type: ignore[arg-type]
 
 
 def codes_of(model: Pipeline, folder: Path) -> dict[str, Codes]:

@@ -199,7 +199,8 @@ class Pipeline:
 
         def cost(numbers: range) -> Iterator[Score]:
             for _, codes in self._codes(known[numbers.start : numbers.stop]):
-                yield score_codes(prior, codes, numbers.start, num_draws=draws, num_steps=steps, seed=seed)
+                score = score_codes(prior, codes, numbers.start, num_draws=draws, num_steps=steps, seed=seed)
+                yield Score(*(part.cpu() for part in score))  # each process has a device of its own
 
         scores: list[Score] = []
         for part in processes.share(cost, range(len(known)), BATCH):

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from tests.untrained import untrained
 from unmask.storage import bundles
 from unmask.third_party import weights
 
+TORCHRUN = Path(sys.executable).with_name("torchrun")
 SCRIPT = """
 import contextlib, io, json, os, sys
 from unmask.cli.main import run_command
@@ -31,6 +33,7 @@ if found:
     print(json.dumps(found))
 """
 EVALUATED = ["--batch", "4", "--steps", "2", "--replicates", "2", "--metrics", "fid,kid,prdc,diversity"]
+SETTLED = ["--steps", "2", "--remask", "0", "--temperature", "1", "--schedule", "even", "--order", "random"]
 COMMANDS = [
     ["encode", "model", "discs.npy", "--out", "discs.codes", "--precision", "32"],
     ["score", "model", "discs.npy", "--split", "all", "--draws", "2", "--pixels", "--fit-steps", "2"],
@@ -38,6 +41,7 @@ COMMANDS = [
     ["neighbours", "model", "discs.npy", "--by", "pixels", "--samples", "19", "--steps", "2"],
     ["fid", "discs.npy", "few.npy", "--metrics", "fid"],
     ["evaluate", "model", "discs.npy", "--split", "all", "--count", "19", *EVALUATED],
+    ["tune", "model", "discs.npy", "--count", "9", "--save", "tuned", *SETTLED],
 ]
 
 
@@ -65,8 +69,7 @@ def found(tmp_path_factory, fetched):
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout.splitlines()[-1]), folder
 
-    torchrun = Path(sys.executable).with_name("torchrun")
-    return run("alone", sys.executable), run("two", torchrun, "--standalone", "--nproc-per-node", "2")
+    return run("alone", sys.executable), run("two", TORCHRUN, "--standalone", "--nproc-per-node", "2")
 
 
 def test_codes_are_the_very_same(found):
@@ -90,6 +93,14 @@ def test_metrics_are_the_same_to_a_billionth(found):
     assert numbers(other) == pytest.approx(numbers(row), abs=1e-9)
 
 
+def test_settings_are_tuned_alike_and_kept_once(found):
+    (alone, here), (two, there) = found
+    rows, others = ([one["tune"]["paper"], *one["tune"]["settings"]] for one in (alone, two))
+    for row, other in zip(rows, others, strict=True):
+        assert numbers(other) == pytest.approx(numbers(row) | {"seconds": other["seconds"]}, abs=1e-9)
+    assert bundles.load(there / "tuned").sampling == bundles.load(here / "tuned").sampling != {}
+
+
 def test_the_samples_are_the_same(found):
     folders = [folder / "evaluation/samples" for _, folder in found]
     alone, two = ({path.name: path.read_bytes() for path in one.rglob("*.png")} for one in folders)
@@ -99,3 +110,28 @@ def test_the_samples_are_the_same(found):
 
 def numbers(told):
     return {name: value for name, value in told.items() if isinstance(value, int | float)}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
+def test_a_full_disk_ends_all_processes_and_the_same_command_goes_on(tmp_path):
+    bundles.save(untrained(), tmp_path / "model")
+    (disk := tmp_path / "disk").mkdir()
+    mount = ["mount", "-t", "tmpfs", "tmpfs", disk, "-o"]
+    if subprocess.run([*mount, "size=64k"], check=False).returncode:
+        pytest.skip("this container may not mount a small disk")
+    words = ["sample", "model", "--count", "24", "--batch", "2", "--steps", "2", "--out", "disk/samples"]
+    launch = [TORCHRUN, "--standalone", "--nproc-per-node", "2", "-m", "unmask", *words]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "UNMASK_CACHE": str(tmp_path / "cache")}
+    run = partial(subprocess.run, launch, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    try:
+        ended = run(timeout=300)
+        assert ended.returncode != 0
+        assert "No space left on device" in ended.stderr
+        done = {path.name: path.read_bytes() for path in disk.glob("samples/*.png")}
+        assert 0 < len(done) < 24
+        subprocess.run([*mount, "remount,size=4m"], check=True)
+        assert run().returncode == 0
+        assert len(list(disk.glob("samples/*.png"))) == 24
+        assert all((disk / "samples" / name).read_bytes() == data for name, data in done.items())
+    finally:
+        subprocess.run(["umount", disk], check=True)

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import tyro
 
-from unmask.cli.arguments import DeviceOption
+from unmask.cli.arguments import DeviceOption, PrecisionOption
 from unmask.errors import ConfigError
 
 HELP = """Open a page on which the model draws, edits, extends and inspects pictures.
@@ -46,6 +46,7 @@ class Arguments:
     keep: Path | None = None
     """Folder in which every result is kept. None: until the end; on a shared server, not at all."""
     device: DeviceOption = "auto"
+    precision: PrecisionOption = "auto"
 
 
 def main(argv: list[str]) -> None:
@@ -104,8 +105,9 @@ def _serve(arguments: Arguments, door: socket.socket, keep: Path | None) -> None
         access = Access.at(arguments.host, arguments.token)
         first, *names = arguments.models
         _check(names, arguments.runs)
-        model = load(first, arguments.device)
-        others = Others(names=tuple(names), runs=arguments.runs, device=arguments.device)
+        device, precision = arguments.device, arguments.precision
+        model = load(first, device, precision=precision)
+        others = Others(names=tuple(names), runs=arguments.runs, device=device, precision=precision)
         app = create_app(model, first, others=others, access=access, keep=keep)
         warm_up(model)
     print(f"Unmask Studio: {address(arguments.host, door.getsockname()[1], access.token)}", flush=True)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from unmask.devices import Precision
 from unmask.errors import ConfigError
 from unmask.models import builtin_names
 from unmask.pipeline import Pipeline, load
@@ -28,6 +29,7 @@ class Others:
     runs: Path | None = None
     """A folder of trainings, looked at again whenever somebody asks."""
     device: str = "auto"
+    precision: Precision = "auto"
 
     def trainings(self, *names: str) -> dict[str, Path]:
         """The runs among ``names`` and those in the folder, by name."""
@@ -57,7 +59,7 @@ class Models:
                 raise ConfigError("there is no model of that name here", hint="/api/v1/models lists them")
             stamp = _stamp(name)
             if name not in self._open or self._open[name][0] != stamp:
-                model = load(name, self._others.device)
+                model = load(name, self._others.device, precision=self._others.precision)
                 warm_up(model)
                 self._open[name] = stamp, model
             self._open.move_to_end(name)
