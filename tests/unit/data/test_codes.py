@@ -1,4 +1,6 @@
+import io
 import json
+import tarfile
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +10,7 @@ import pytest
 import torch
 from PIL import Image
 
+from tests.together import together
 from tests.untrained import SMALL_CODEC
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.config import QuantizerConfig
@@ -18,6 +21,7 @@ from unmask.data.pixels import open_pixels
 from unmask.data.sources import open_source
 from unmask.data.transforms import to_tensor
 from unmask.data.views import every_view
+from unmask.distributed import ALONE
 from unmask.errors import DataError
 from unmask.rng import generator
 
@@ -39,10 +43,14 @@ def pixels(tmp_path, rng):
 
 @pytest.fixture
 def make(codec, pixels, tmp_path):
-    def make(flips=True, shift=0, batch=4, out="noise.codes", captions=(), pixels=pixels, **others):
+    def make(
+        flips=True, shift=0, batch=4, out="noise.codes", captions=(), pixels=pixels, processes=ALONE, **others
+    ):
         images = ImagesConfig(size=8, validation=0.3, flip=flips, shift=shift, **others)
         about = {"codec": "abc", "grid": (4, 4), "codebook_size": 300, "data": "noise", "captions": captions}
-        return encode_pixels(codec.encode, pixels, images, tmp_path / out, **about, batch=batch)
+        return encode_pixels(
+            codec.encode, pixels, images, tmp_path / out, **about, batch=batch, processes=processes
+        )
 
     return make
 
@@ -66,6 +74,34 @@ def test_codes_are_those_of_the_pictures_and_of_their_mirror_images(make, codec,
 
 def test_without_flips_there_is_a_row_a_picture(make, pixels):
     assert len(make(flips=False).split("train")) == len(pixels.split("train"))
+
+
+def test_shards_are_encoded_together_without_a_stored_pixel(make, codec, pixels, tmp_path):
+    """Two shards and three processes: the codes are those of one process that has the pictures in a file."""
+    pictures = np.load(tmp_path / "noise.npy")
+    for shard, numbers in enumerate((range(15), range(15, 23))):
+        with tarfile.open(tmp_path / f"x-{shard}.tar", "w") as archive:
+            for number in numbers:
+                Image.fromarray(pictures[number]).save(file := io.BytesIO(), "PNG")
+                member = tarfile.TarInfo(f"{number:03}.png")
+                member.size = file.tell()
+                archive.addfile(member, io.BytesIO(file.getvalue()))
+    source, images = (
+        open_source(str(tmp_path / "x-{0..1}.tar")),
+        ImagesConfig(size=8, cache="off", validation=0.3),
+    )
+
+    def encode(group):
+        streamed = open_pixels(source, images, tmp_path / "streamed", processes=group)
+        return make(out="shards.codes", pixels=streamed, group=group), streamed
+
+    found = together(3, encode)
+    assert found[0][1].whole().names == [f"{number:03}.png" for number in range(23)]
+    for codes, streamed in found:
+        for split in ("train", "validation"):
+            rows = codes.split(split).read(range(0, len(codes.split(split)), 2 if split == "train" else 1))
+            assert torch.equal(rows, expected(codec, streamed, split))
+    assert not list((tmp_path / "streamed").rglob("*.npy"))
 
 
 CROPS = {"crop": "random", "scale": (1.0, 2.0), "crops": 3}
