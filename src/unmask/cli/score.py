@@ -100,7 +100,8 @@ def main(argv: list[str]) -> None:
     exact = "exactly" if model.prior.causal else "at most"
     pictures = "1 picture" if len(pixels) == 1 else f"{len(pixels)} pictures"
     tell(
-        f"{exact} {_measured(scores.mean, scores.standard_error)} bits per code, {pictures}",
+        f"{exact} {_measured(scores.mean, scores.standard_error)} bits per code, {pictures}; "
+        f"a blind guess takes {math.log2(model.codec.codebook_size):.1f}",
         bits_per_code=scores.mean,
         standard_error=scores.standard_error,
         exact=model.prior.causal,
