@@ -44,7 +44,6 @@ myst_heading_anchors = 4  # as a code host names them
 highlight_language = "text"  # of blocks that name no language: mostly commands and what they print
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
-autodoc_preserve_defaults = True
 
 suppress_warnings = ["config.cache"]  # a function among the settings of the gallery
 

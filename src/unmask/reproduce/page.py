@@ -1,5 +1,6 @@
 """The page of a reproduction, from its results alone: the same results give the same page."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -45,7 +46,7 @@ def page(results: Mapping[str, Any], source: str = RESULTS, pictures: str = "") 
     summary = _table(
         ["claim", "in the paper", "verdict"],
         [
-            [f"[{claim.title}](#{claim.name})", claim.paper, _words(_overall(claim, results))]
+            [f"[{claim.title}](#{_anchor(claim.title)})", claim.paper, _words(_overall(claim, results))]
             for claim in CLAIMS
         ],
     )
@@ -85,9 +86,14 @@ def _words(outcome: Outcome) -> str:
     return f"**{outcome.verdict}**{seeds}"
 
 
+def _anchor(title: str) -> str:
+    """The name that code hosts and the site give a heading."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
 def _section(claim: Claim, results: Mapping[str, Any], pictures: str) -> str:
     seeds, outcome = seeds_of(claim, results), _overall(claim, results)
-    parts = [f'<a id="{claim.name}"></a>\n\n## {claim.title}\n', f"{claim.paper}. {_words(outcome)}.\n"]
+    parts = [f"## {claim.title}\n", f"{claim.paper}. {_words(outcome)}.\n"]
     if seeds:
         parts += [_tests(claim.tests, seeds), _arms(claim, seeds)]
         parts.append(f"![{claim.title}]({pictures}{plot_name(claim)})\n")

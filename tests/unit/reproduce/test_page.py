@@ -34,7 +34,7 @@ def test_a_number_that_changes_changes_the_verdict():
         }
         arms = {"losses": {"0": {name: name for name in found}}}
         text = page({"scale": "quick", "arms": arms, "steps": steps})
-        return re.search(r"\(#losses\) \| Figure 5 \| (.*) \|", text)[1]
+        return re.search(r"\| Figure 5 \| (.*) \|", text)[1]
 
     assert verdict(3.0, 3.1) == "**confirmed**, one seed only"
     assert verdict(3.1, 3.0) == "**refuted**, one seed only"
