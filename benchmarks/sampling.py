@@ -6,12 +6,10 @@ share of steps that reveal something in a picture is the same anywhere in a chai
 with the autoregressive twin, and with the denoising network of a DDPM for pictures of the same size.
 """
 
-import sys
 import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 
 import torch
 from torch import Tensor, nn
@@ -30,6 +28,7 @@ from unmask.onnx.export import PRIOR_INT8, export_prior, round_prior
 from unmask.pipeline import load
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
+from unmask.reproduce.ddpm import diffusers
 from unmask.rng import generator
 
 K, GRID, STEPS = 1024, (16, 16), 256
@@ -167,16 +166,16 @@ def other_models(prior: Transformer, twin: Transformer) -> None:
 
 def church_ddpm() -> nn.Module:
     """The network of Ho et al. (2020) for pictures of 256×256, from ``diffusers``."""
-    # Without its compiled operators torchvision fails at this import; diffusers needs none of them here.
-    sys.modules["torchvision._meta_registrations"] = ModuleType("absent")
-    from diffusers import UNet2DModel
-
-    return UNet2DModel(
-        sample_size=256,
-        block_out_channels=(128, 128, 256, 256, 512, 512),
-        down_block_types=("DownBlock2D",) * 4 + ("AttnDownBlock2D", "DownBlock2D"),
-        up_block_types=("UpBlock2D", "AttnUpBlock2D") + ("UpBlock2D",) * 4,
-    ).eval()
+    return (
+        diffusers()
+        .UNet2DModel(
+            sample_size=256,
+            block_out_channels=(128, 128, 256, 256, 512, 512),
+            down_block_types=("DownBlock2D",) * 4 + ("AttnDownBlock2D", "DownBlock2D"),
+            up_block_types=("UpBlock2D", "AttnUpBlock2D") + ("UpBlock2D",) * 4,
+        )
+        .eval()
+    )
 
 
 @torch.no_grad()

@@ -13,6 +13,7 @@ from typing import Any
 from unmask.errors import DataError
 from unmask.progress import say
 from unmask.reading import DamagedError, parse_json, parsing, read_json
+from unmask.reproduce.methods import METHODS, run_method
 from unmask.reproduce.steps import Step
 from unmask.storage.files import accessing, write_json
 from unmask.training.runs import Run
@@ -46,12 +47,13 @@ class Bench:
             return found
         words = shlex.split(step.typed(str(self.out)))
         folder = self.out / step.key
-        say(f"$ unmask {shlex.join(words)}")
+        say(f"$ {step.program} {shlex.join(words)}")
         start = time.perf_counter()
         if words[0] == "train":
             found = self._trained(words, folder)
         else:
-            found = {**self._answer(words), "seconds": time.perf_counter() - start}
+            answer = run_method(words) if words[0] in METHODS else self._answer(words)
+            found = {**answer, "seconds": time.perf_counter() - start}
         with accessing(self._file(step)):
             write_json(self._file(step), found)
         return found

@@ -30,10 +30,14 @@ class Scale:
     """The settings of a prior that is trained until validations bring nothing new."""
     codes: int
     """N, codes of a picture."""
+    size: int
+    """Edge of a picture in pixels."""
     count: int
     """Samples that metrics are computed from."""
-    minutes_of_training: float
-    """What codec and prior take together, and so what other methods get."""
+    few: int
+    """Pictures of what takes longer: edits, and windows of canvases."""
+    budget: float
+    """Minutes that codec and prior take together on one quiet core, and so what another method gets."""
     minutes: Mapping[str, float]
     """That a command takes on one quiet core, about; others take less."""
 
@@ -60,9 +64,11 @@ FULL = Scale(
     "--loop.steps 1500 --loop.validate-every 250",
     long="--optim.cooldown 0 --loop.steps 20000 --loop.validate-every 500 --loop.patience 4",
     codes=64,
+    size=32,
     count=1000,
-    minutes_of_training=6,
-    minutes={"train codec": 5, "train prior": 4, "evaluate": 2},
+    few=200,
+    budget=6,
+    minutes={"train codec": 3, "train prior": 3, "evaluate": 2, "ddpm": 9, "windows": 6},
 )
 QUICK = Scale(
     name="quick",
@@ -78,8 +84,10 @@ QUICK = Scale(
     "--loop.log-every 4",
     long="--loop.steps 24 --loop.patience 1",
     codes=16,
+    size=16,
     count=16,
-    minutes_of_training=0.05,
+    few=8,
+    budget=0.05,
     minutes={"train codec": 0.05, "train prior": 0.05, "evaluate": 0.1},
 )
 SCALES = {scale.name: scale for scale in (FULL, QUICK)}

@@ -131,7 +131,7 @@ def _arms(claim: Claim, seeds: Sequence[Arms]) -> str:
 def _commands(results: Mapping[str, Any], claim: Claim) -> str:
     """The commands of the first seed."""
     arms = next(iter(results["arms"][claim.name].values()))
-    lines = [f"unmask {results['steps'][key]['typed']}" for key in arms.values()]
+    lines = [results["steps"][key]["typed"] for key in arms.values()]
     return "\n".join(
         ["<details><summary>Commands of the first seed</summary>\n", "```", *lines, "```", "</details>\n"]
     )

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from unmask.progress import in_words, say
 from unmask.reproduce.bench import Bench
 from unmask.reproduce.claims import CLAIMS
 from unmask.reproduce.manifest import DEBIAN, Claim, Lab, Scale
-from unmask.reproduce.page import RESULTS, page
+from unmask.reproduce.page import RESULTS, page, seeds_of
 from unmask.reproduce.plots import plot
 from unmask.reproduce.steps import Step
 from unmask.reproduce.verdicts import value
@@ -110,7 +110,7 @@ def gather(bench: Bench, scale: Scale, data: str) -> Results:
 
 def _written(step: Step, bench: Bench) -> dict[str, Any]:
     inputs = [each.key for each in step.inputs]
-    return {"typed": step.typed("OUT"), "inputs": inputs, "found": bench.found(step)}
+    return {"typed": f"{step.program} {step.typed('OUT')}", "inputs": inputs, "found": bench.found(step)}
 
 
 def write(results: Results, out: Path) -> Path:
@@ -136,10 +136,8 @@ def _csv(results: Results) -> str:
 
 
 def _rows(results: Results) -> Iterator[Sequence[object]]:
-    metrics: Mapping[str, Sequence[str]] = {claim.name: claim.metrics for claim in CLAIMS}
-    for name, seeds in results["arms"].items():
-        for seed, arms in seeds.items():
-            for arm, key in arms.items():
-                for metric in metrics[name]:
-                    if found := value(results["steps"][key]["found"], metric):
-                        yield name, seed, arm, metric, *found
+    for claim in CLAIMS:
+        for seed, arms in zip(results["arms"].get(claim.name, {}), seeds_of(claim, results), strict=True):
+            for (arm, found), metric in product(arms.items(), claim.metrics):
+                if one := value(found, metric):
+                    yield claim.name, seed, arm, metric, *one

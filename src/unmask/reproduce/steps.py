@@ -6,10 +6,14 @@ from functools import cached_property
 from hashlib import sha256
 from shlex import quote
 
+METHODS = ("speed", "inpainting", "windows", "ddpm")
+"""Commands of a program of their own."""
+PROGRAM = "python -m unmask.reproduce"
+
 
 @dataclass(frozen=True)
 class Step:
-    """A command, as it is typed after ``unmask``. The same words on the same inputs are one step.
+    """A command, as it is typed after the program. The same words on the same inputs are one step.
 
     In it ``{0}``, ``{1}`` stand for the folders of its inputs, ``{out}`` for its own.
     """
@@ -29,8 +33,13 @@ class Step:
         words = self.line.split()
         return " ".join(words[:2]) if words[0] == "train" else words[0]
 
+    @property
+    def program(self) -> str:
+        """What stands before the command."""
+        return PROGRAM if self.kind in METHODS else "unmask"
+
     def typed(self, out: str) -> str:
-        """The command line within the folder ``out``."""
+        """The words of the command within the folder ``out``."""
         folders = [quote(f"{out}/{step.key}") for step in self.inputs]
         return self.line.format(*folders, out=quote(f"{out}/{self.key}"))
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from unmask.errors import ConfigError
+from unmask.reproduce.arms import to_equal_bound
 from unmask.reproduce.bench import clock, learnt
-from unmask.reproduce.claims import CLAIMS, claims_named, to_equal_bound
+from unmask.reproduce.claims import CLAIMS, claims_named
 from unmask.reproduce.manifest import SCALES, Lab
 from unmask.reproduce.page import page
 
