@@ -1,6 +1,6 @@
 """What a claim is made of: a scale, commands of one seed at that scale, arms and tests. Free of torch."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 
@@ -155,3 +155,10 @@ class Claim:
     """Why the paper's direction may not be found here, and an experiment that could tell."""
     derive: Callable[[Arms], Arms] = lambda arms: arms
     """What follows from several arms together."""
+
+    def is_told_by(self, arms: Collection[str]) -> bool:
+        """Whether the arms suffice for one of the tests; or, where there is none, whether there are any."""
+        if not self.tests:
+            return bool(arms)
+        wanted = ((test.better, test.worse) for test in self.tests)
+        return any(better in arms and (worse in arms or isinstance(worse, float)) for better, worse in wanted)

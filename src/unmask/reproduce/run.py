@@ -96,14 +96,15 @@ def _say_plan(bench: Bench, scale: Scale, wanted: Sequence[Step]) -> None:
 
 
 def gather(bench: Bench, scale: Scale, data: str) -> Results:
-    """What has been found so far, of every claim the seeds of which all arms are there."""
+    """What has been found so far, of every claim the seeds that tell something of it."""
     steps: dict[str, Any] = {}
     done: dict[str, dict[str, dict[str, str]]] = {}
     for claim, seed in product(CLAIMS, range(MAX_SEEDS)):
         arms = claim.arms(Lab(scale, data, seed))
-        taken = [step for arm in arms.values() for step in arm.with_inputs()]
-        if all(bench.found(arm) is not None for arm in arms.values()):
-            done.setdefault(claim.name, {})[str(seed)] = {name: arm.key for name, arm in arms.items()}
+        there = {name: arm for name, arm in arms.items() if bench.found(arm) is not None}
+        if claim.is_told_by(there):
+            done.setdefault(claim.name, {})[str(seed)] = {name: arm.key for name, arm in there.items()}
+            taken = (step for arm in there.values() for step in arm.with_inputs())
             steps |= {step.key: _written(step, bench) for step in taken}
     return {"unmask": __version__, "scale": scale.name, "arms": done, "steps": steps}
 

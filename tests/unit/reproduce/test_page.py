@@ -71,6 +71,15 @@ def test_the_time_to_an_equal_bound_is_read_off_the_curves():
     assert found["b"]["minutes_to_bound"] == pytest.approx((10 + 10 / 3) / 60)
 
 
+def test_a_claim_is_told_by_the_arms_of_one_test():
+    losses, memorisation, likelihood = claims_named(["losses", "memorisation", "likelihood"])
+    assert losses.is_told_by(["reweighted", "elbo"])
+    assert not losses.is_told_by(["reweighted", "mlm"])
+    assert memorisation.is_told_by(["samples"])
+    assert likelihood.is_told_by(["5 bits"])
+    assert not likelihood.is_told_by([])
+
+
 def test_an_unknown_claim_is_refused():
     with pytest.raises(ConfigError, match="there is no claim 'lossess'"):
         claims_named(["lossess"])
