@@ -77,8 +77,7 @@ def _on_the_way(results: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def _overall(claim: Claim, results: Mapping[str, Any]) -> Outcome:
-    seeds = seeds_of(claim, results)
-    return overall([judge(test, seeds) for test in claim.tests])
+    return overall(claim.tests, seeds_of(claim, results))
 
 
 def _words(outcome: Outcome) -> str:

@@ -109,9 +109,10 @@ def _gain(test: Test, arms: Arms) -> Value | None:
     return Value(difference, math.hypot(better.error, worse.error))
 
 
-def overall(outcomes: Sequence[Outcome]) -> Outcome:
-    """Of all tests of a claim the one that decides it."""
-    if not outcomes:
-        return Outcome("measured", Value(math.nan, math.nan), 0)
+def overall(tests: Sequence[Test], seeds: Sequence[Arms]) -> Outcome:
+    """Of the outcomes of a claim's tests the one that decides it."""
+    if not tests:
+        return Outcome("measured" if seeds else "not run yet", Value(math.nan, math.nan), len(seeds))
+    outcomes = [judge(test, seeds) for test in tests]
     done = [outcome for outcome in outcomes if outcome.seeds]
     return min(done or outcomes, key=lambda outcome: ORDER.index(outcome.verdict))

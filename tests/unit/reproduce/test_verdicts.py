@@ -65,15 +65,17 @@ def test_one_seed_without_an_error_decides_nothing():
     assert judge(LOWER, [seed(1, 2 + i / 9, error=math.nan) for i in range(3)]).verdict == "confirmed"
 
 
-def test_what_is_not_compared_is_measured():
-    assert overall([]).verdict == "measured"
+def test_what_is_not_compared_is_measured_once_it_has_been_run():
+    assert overall([], [seed(1, 2)]).verdict == "measured"
+    assert overall([], []).verdict == "not run yet"
 
 
 def test_the_worst_of_what_was_run_decides():
-    outcomes = [judge(LOWER, seeds) for seeds in ([seed(1, 2)], [seed(2, 1)], [])]
-    assert overall(outcomes).verdict == "refuted"
-    assert overall(outcomes[::2]).verdict == "confirmed"
-    assert overall(outcomes[2:]).verdict == "not run yet"
+    opposite = Test(metric="fid", better="b", worse="a", paper="2 < 1")
+    lacking = Test(metric="fid", better="a", worse="c", paper="1 < 3")
+    assert overall([LOWER, opposite, lacking], [seed(1, 2)]).verdict == "refuted"
+    assert overall([LOWER, lacking], [seed(1, 2)]).verdict == "confirmed"
+    assert overall([lacking], [seed(1, 2)]).verdict == "not run yet"
 
 
 def test_values_bring_the_error_that_stands_beside_them():
