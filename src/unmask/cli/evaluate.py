@@ -29,6 +29,7 @@ WIDE = 1000  # characters: more than any table has, since numbers are never to b
 HELP = """Compare samples or reconstructions with real pictures: FID, KID, precision, recall and more.
 
   unmask evaluate runs/prior emoji --count 1000
+  unmask evaluate runs/prior photos/ --split validation --count 50 --metrics kid --out quick     a first look
   unmask evaluate runs/prior emoji --steps 16,50,256 --temperature 0.8,0.9,1.0
   unmask evaluate runs/prior emoji --metrics prdc,diversity --temperature 0.5,0.7,0.9,1.0
   unmask evaluate runs/codec emoji --what reconstructions --out evaluation-codec
