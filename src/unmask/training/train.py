@@ -142,7 +142,8 @@ def train_prior(
     }
     inputs |= {"init": lasting(init)} if init else {}
     with open_run(settings, inputs, out, resume, engine) as run:
-        what = "{}×{} codes of a picture".format(*codes.stamp.grid)
+        captions = ", and its caption" if codes.stamp.captions else ""
+        what = "{}×{} codes of a picture".format(*codes.stamp.grid) + captions
         return _train(task, run, settings, engine, "unmask train prior", what)
 
 

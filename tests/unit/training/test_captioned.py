@@ -208,8 +208,9 @@ def test_a_run_goes_on_with_its_captions_and_with_no_others(place):
 
 
 @pytest.mark.parametrize("data", ["set.npy", "plain.npy"])
-def test_a_prior_starts_from_one_that_knows_the_same_words_or_others(place, data):
+def test_a_prior_starts_from_one_that_knows_the_same_words_or_others(place, data, capsys):
     train_prior("codec/best", data, out=f"from-{data}", preset=TOLD, init="prior/best")
+    assert ("codes of a picture, and its caption;" in capsys.readouterr().err) == (data == "set.npy")
     assert load(f"from-{data}/best", "cpu").words.length == (3 if data == "set.npy" else 0)
 
 
