@@ -14,6 +14,7 @@ import tyro
 from tests.untrained import untrained
 from unmask.cli.evaluate import Arguments as Evaluate
 from unmask.diffusion.settings import SETTINGS, Changes, Settings, combinations
+from unmask.distributed import ALONE
 from unmask.evaluation.estimate import Estimate
 from unmask.evaluation.protocol import Protocol
 from unmask.evaluation.results import Results, in_words
@@ -140,6 +141,6 @@ def test_it_can_be_swept_in_an_evaluation(name, model, tmp_path):
 @pytest.mark.parametrize("name", [name for name, use in USES if use == "sample"])
 def test_it_is_part_of_the_request_that_a_folder_of_samples_holds(name, model, tmp_path):
     folder = SampleFolder(tmp_path, model, settings=Settings(**{name: another(name)}))
-    with folder._opened():
+    with folder._opened(ALONE):
         pass
     assert json.loads((tmp_path / "samples.json").read_text())[name] == another(name)

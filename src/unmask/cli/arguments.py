@@ -2,16 +2,18 @@
 
 from dataclasses import dataclass, field, fields, make_dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from tyro.conf import Positional, arg
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from unmask.devices import Device, Precision
 from unmask.diffusion.settings import RECOMMENDED, SETTINGS, Setting, Use
+from unmask.evaluation.config import Side
 from unmask.onnx.config import Backend
 from unmask.reading import brief, expanded
 
+T = TypeVar("T", bound="Using")
 _SETS = "a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji' ('emoji-3d': one style)"
 MAX_AMOUNT = 1_000_000
 _ELSEWHERE = "the built-in 'emoji' or 'fruit', or user/name on the hub"
@@ -141,13 +143,37 @@ SettingsOption = Annotated[SettingsFlags, arg(name="")]
 NOT_GIVEN = object()
 
 
+def shared_last(kind: type[T]) -> type[T]:
+    """The arguments of a command, which shares some with others: its help shows those after its own."""
+    every, own = kind.__dataclass_fields__, [name for name in kind.__annotations__ if name != "sampling"]
+    rest = [name for name in every if name not in ("model", "sampling", *own)]
+    order = dict.fromkeys(name for name in ("model", *own, *rest, "sampling") if name in every)
+    kind.__dataclass_fields__ = {name: every[name] for name in order}
+    return kind
+
+
 @dataclass(frozen=True, kw_only=True)
-class Drawing:
-    """What canvases and edits share."""
+class Using:
+    """What everything takes that needs a model."""
 
     model: Model
-    seed: int = 0
     device: DeviceOption = "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Looking(Using):
+    """What shows pictures to a model."""
+
+    data: PictureOrData
+    split: Side = "validation"
+    """Which of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing(Using):
+    """What draws."""
+
+    seed: int = 0
     backend: BackendOption = "torch"
     precision: PrecisionOption = "auto"
     sampling: SettingsOption
@@ -157,6 +183,14 @@ class Drawing:
         """What a method of a model is told that draws."""
         given = self.sampling
         return {"settings": given.settings, "seed": self.seed, "progress": True} | given.changes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling(Drawing):
+    """What fills folders of samples."""
+
+    batch: Amount = 16
+    """Pictures drawn at a time."""
 
 
 def settings_flags(use: Use, *, swept: bool = False) -> type[SettingsFlags]:

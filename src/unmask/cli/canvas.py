@@ -8,7 +8,7 @@ from typing import Annotated
 import tyro
 from tyro.conf import Positional, arg
 
-from unmask.cli.arguments import Drawing, SettingsOption, settings_flags
+from unmask.cli.arguments import Drawing, SettingsOption, settings_flags, shared_last
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out, write_pictures
 from unmask.cli.results import tell
@@ -26,6 +26,7 @@ HELP = """Draw a picture larger than those that the model was trained on.
 What a code could be is the mean of what all windows of the trained size that contain it say."""
 
 
+@shared_last
 @dataclass(frozen=True, kw_only=True)
 class Arguments(Drawing):
     """Arguments of the command."""

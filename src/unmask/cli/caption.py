@@ -8,7 +8,7 @@ from typing import Annotated
 import tyro
 from tyro.conf import Positional, arg
 
-from unmask.cli.arguments import Amount, DeviceOption, Model
+from unmask.cli.arguments import Amount, Using, shared_last
 from unmask.cli.loading import load_model
 from unmask.cli.results import tell
 
@@ -19,11 +19,11 @@ HELP = """Say what pictures show, in the words that a model was trained on.
 A caption is drawn as often as --draws says; the number before it is how often it came up."""
 
 
+@shared_last
 @dataclass(frozen=True, kw_only=True)
-class Arguments:
+class Arguments(Using):
     """Arguments of the command."""
 
-    model: Model
     pictures: Annotated[Positional[tuple[Path, ...]], arg(metavar="PICTURE…")]
     """Files of pictures."""
     draws: Amount = 32
@@ -31,7 +31,6 @@ class Arguments:
     shown: Amount = 3
     """Captions shown for each picture."""
     seed: int = 0
-    device: DeviceOption = "auto"
 
 
 def main(argv: list[str]) -> None:

@@ -10,12 +10,12 @@ from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
-from unmask.cli.arguments import Amount, Data, DeviceOption, Model
+from unmask.cli.arguments import Amount, Data, Looking, shared_last
 from unmask.cli.loading import load_model, open_images
 from unmask.cli.pictures import check_out, write_rows
 from unmask.cli.results import tell
 from unmask.errors import ConfigError, DataError
-from unmask.evaluation.config import Evidence, Side
+from unmask.evaluation.config import Evidence
 
 if TYPE_CHECKING:
     from unmask.data.pixels import PixelSet
@@ -30,14 +30,12 @@ Labels are the captions that the pictures of DATA have. For single pictures, in 
 SHOWN = 30  # labels of the table
 
 
+@shared_last
 @dataclass(frozen=True, kw_only=True)
-class Arguments:
+class Arguments(Looking):
     """Arguments of the command."""
 
-    model: Model
     data: Data
-    split: Side = "validation"
-    """Which of them."""
     by: Evidence = "label"
     """label: p(label | picture), exact. picture: p(picture | label), a bound, slower."""
     count: Amount | None = None
@@ -47,7 +45,6 @@ class Arguments:
     seed: int = 0
     csv: Path | None = None
     """A file for the label of each picture, and the one found."""
-    device: DeviceOption = "auto"
 
     def check(self) -> None:
         """Refuse what could not be done, before anything is computed."""

@@ -11,12 +11,11 @@ from rich.table import Table
 from unmask.cli.arguments import (
     Amount,
     AnyModel,
-    BackendOption,
-    DeviceOption,
     OptionalData,
-    PrecisionOption,
+    Sampling,
     SettingsOption,
     settings_flags,
+    shared_last,
 )
 from unmask.cli.loading import load_shared
 from unmask.cli.results import tell
@@ -42,8 +41,9 @@ stop, run the same command again to continue; with more values or metrics, only 
 What the metrics mean, and when they compare: docs/evaluation.md."""
 
 
+@shared_last
 @dataclass(frozen=True, kw_only=True)
-class Arguments:
+class Arguments(Sampling):
     """Arguments of the command."""
 
     model: AnyModel
@@ -64,14 +64,8 @@ class Arguments:
     """Neighbours that make the balls of precision, recall, density and coverage."""
     replicates: Amount = 20
     """Halves of the samples that standard errors are taken from. 0: none."""
-    seed: int = 0
     out: Path = Path("evaluation")
     """Folder for samples, table and plot."""
-    batch: Amount = 16
-    """Pictures drawn at a time."""
-    device: DeviceOption = "auto"
-    backend: BackendOption = "torch"
-    precision: PrecisionOption = "auto"
     sampling: SettingsOption = field(default_factory=settings_flags("sample", swept=True))
 
 

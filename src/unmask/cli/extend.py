@@ -5,7 +5,7 @@ from pathlib import Path
 
 import tyro
 
-from unmask.cli.arguments import Amount
+from unmask.cli.arguments import Amount, shared_last
 from unmask.cli.edits import EditArguments, Seam
 
 HELP = """Make a picture larger: the model draws what could lie beyond its edges.
@@ -17,6 +17,7 @@ The picture stays as it is, except for a seam along the edges that were moved, h
 new fades into old; --seam 0 leaves it out. Its contents should be as large as in the training pictures."""
 
 
+@shared_last
 @dataclass(frozen=True, kw_only=True)
 class Arguments(EditArguments):
     """Arguments of the command."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from unmask.cli.arguments import shared_last
 from unmask.cli.edits import EditArguments, Seam, Unlikely
 from unmask.data.pictures import open_picture
 from unmask.errors import ConfigError
@@ -27,6 +28,7 @@ fades into old; --seam 0 leaves it out. Pictures may be of any size from the tra
 things at the size at which it saw them: shrink photographs until their contents are as large as there."""
 
 
+@shared_last
 @dataclass(frozen=True, kw_only=True)
 class Arguments(EditArguments):
     """Arguments of the command."""

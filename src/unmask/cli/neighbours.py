@@ -10,7 +10,7 @@ from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
-from unmask.cli.arguments import Amount, DeviceOption, Model, SettingsOption, TrainingData, settings_flags
+from unmask.cli.arguments import Amount, Drawing, SettingsOption, TrainingData, settings_flags, shared_last
 from unmask.cli.loading import load_shared
 from unmask.cli.pictures import check_out, sheet_with_text, write_pictures, write_rows
 from unmask.cli.results import tell
@@ -34,11 +34,11 @@ ROWS = 16  # samples on the sheet
 BATCH = 16  # samples that a process draws at a time
 
 
+@shared_last
 @dataclass(frozen=True, kw_only=True)
-class Arguments:
+class Arguments(Drawing):
     """Arguments of the command."""
 
-    model: Model
     data: TrainingData
     count: Amount = 8
     """Neighbours of each sample."""
@@ -48,12 +48,10 @@ class Arguments:
     """Pictures whose neighbours to find. None: new samples of the model."""
     samples: Amount = 16
     """New samples to draw."""
-    seed: int = 0
     out: Path = Path("neighbours.png")
     """File of the picture, a PNG: each sample left, its neighbours right of it, distances below them."""
     csv: Path | None = None
     """A file for all distances."""
-    device: DeviceOption = "auto"
     sampling: SettingsOption = field(default_factory=settings_flags("sample"))
 
     def check(self) -> None:
@@ -74,7 +72,7 @@ def main(argv: list[str]) -> None:
     from unmask.evaluation.neighbours import Neighbourhood, blur_caution, memorisation
     from unmask.progress import bar
 
-    model, processes = load_shared(arguments.model, arguments.device)
+    model, processes = load_shared(arguments.model, arguments.device, arguments.backend, arguments.precision)
     train, validation = (
         model.open(arguments.data, side, processes=processes) for side in ("train", "validation")
     )
@@ -106,12 +104,9 @@ def _samples(model: "Pipeline", arguments: Arguments, processes: "Processes") ->
     if arguments.pictures:
         pixels = model.open(arguments.pictures, processes=processes)
         return [Image.fromarray(picture) for picture in pixels.read(range(len(pixels)))]
-    settings = model.settings("sample", arguments.sampling.settings, **arguments.sampling.changes)
 
     def draw(numbers: range) -> list[Image.Image]:
-        return model.sample(
-            len(numbers), settings=settings, seed=arguments.seed, first=numbers.start, progress=True
-        )
+        return model.sample(len(numbers), first=numbers.start, **arguments.keywords)
 
     return list(processes.share(draw, range(arguments.samples), BATCH))
 

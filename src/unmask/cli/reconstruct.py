@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import tyro
 from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
-from unmask.cli.arguments import Amount, AnyModel, DeviceOption, PictureOrData
+from unmask.cli.arguments import Amount, AnyModel, Looking, shared_last
 from unmask.cli.loading import load_shared, open_images
 from unmask.cli.pictures import check_out, write_pictures
 from unmask.cli.results import tell
@@ -34,21 +34,18 @@ LPIPS and FID are measured where their weights are there: unmask weights get lpi
 COLUMNS = 8  # pictures in a row
 
 
+@shared_last
 @dataclass(frozen=True, kw_only=True)
-class Arguments:
+class Arguments(Looking):
     """Arguments of the command."""
 
     model: AnyModel
-    data: PictureOrData
-    split: Literal["validation", "train", "all"] = "validation"
-    """Which of them."""
     count: Amount = 16
     """Pictures to show, originals above their reconstructions."""
     out: Path = Path("reconstructions.png")
     """File of the picture, a PNG."""
     fid: bool = True
     """Also measure the FID, the slowest of the metrics, where its weights are there."""
-    device: DeviceOption = "auto"
 
     def check(self) -> None:
         """Refuse what could not be done, before anything is computed."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import tyro
 from PIL import Image
 
-from unmask.cli.arguments import Amount, Data, DeviceOption, Model, SettingsOption, settings_flags
+from unmask.cli.arguments import Amount, Data, Sampling, SettingsOption, settings_flags, shared_last
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import sheet_with_text, write_pictures
 from unmask.cli.results import tell
@@ -34,11 +34,11 @@ shown) and by LPIPS (how it looks). After a stop, run the same command again to 
 ROWS = 24  # captions on the sheet
 
 
+@shared_last
 @dataclass(frozen=True, kw_only=True)
-class Arguments:
+class Arguments(Sampling):
     """Arguments of the command."""
 
-    model: Model
     data: Data
     split: Part = "validation"
     """Which pictures. pairs: of the built-in emoji, subjects in a style in which they were not trained on."""
@@ -48,12 +48,8 @@ class Arguments:
     """Samples of each caption."""
     candidates: Amount = 50
     """Pictures among which the nearest is looked for."""
-    seed: int = 0
     out: Path = Path("retrieval")
     """Folder for samples, sheet.png (a caption's own picture, then its samples) and results.json."""
-    batch: Amount = 16
-    """Pictures drawn at a time."""
-    device: DeviceOption = "auto"
     sampling: SettingsOption = field(default_factory=settings_flags("sample"))
 
     def check(self) -> None:
@@ -74,7 +70,7 @@ def main(argv: list[str]) -> None:
     from unmask.progress import bar
     from unmask.samples import SampleFolder
 
-    model = load_model(arguments.model, arguments.device)
+    model = load_model(arguments.model, arguments.device, arguments.backend, arguments.precision)
     pixels = choose(model, model.open(arguments.data, arguments.split, captions="auto"), arguments)
     folder = SampleFolder(
         arguments.out / "samples",

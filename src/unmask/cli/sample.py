@@ -9,15 +9,7 @@ import tyro
 from PIL import Image
 from tyro.conf import Positional, arg
 
-from unmask.cli.arguments import (
-    Amount,
-    BackendOption,
-    DeviceOption,
-    Model,
-    PrecisionOption,
-    SettingsOption,
-    settings_flags,
-)
+from unmask.cli.arguments import Amount, Sampling, SettingsOption, settings_flags, shared_last
 from unmask.cli.loading import load_shared
 from unmask.cli.pictures import check_out, write_file, write_pictures
 from unmask.cli.results import tell
@@ -48,11 +40,11 @@ MOVING = 16  # pictures of an animation
 FRAMES, FRAME_MS, LAST_FRAME_MS = 32, 120, 2000
 
 
+@shared_last
 @dataclass(frozen=True, kw_only=True)
-class Arguments:
+class Arguments(Sampling):
     """Arguments of the command."""
 
-    model: Model
     prompt: Annotated[str | None, Positional, arg(metavar="PROMPT")] = None
     """What the pictures show, in words that the model knows. Without: as the pictures of its training."""
     captions: Path | None = None
@@ -71,11 +63,6 @@ class Arguments:
     """A file for a sheet of the first 64, a PNG."""
     gif: Path | None = None
     """A file for an animation of how the first 16 appear."""
-    batch: Amount = 16
-    """Pictures drawn at a time."""
-    device: DeviceOption = "auto"
-    backend: BackendOption = "torch"
-    precision: PrecisionOption = "auto"
     sampling: SettingsOption = field(default_factory=settings_flags("sample"))
 
     def check(self) -> None:

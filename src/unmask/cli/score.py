@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import tyro
 from PIL import Image, ImageOps
 
-from unmask.cli.arguments import Amount, DeviceOption, Model, PictureOrData
+from unmask.cli.arguments import Amount, Looking, shared_last
 from unmask.cli.loading import is_picture, load_shared, open_images
 from unmask.cli.pictures import check_out, write_pictures, write_rows
 from unmask.cli.results import tell
@@ -38,14 +38,11 @@ bits of codes are exact. Fewer bits: likelier pictures."""
 SHOWN = 8  # pictures of a map
 
 
+@shared_last
 @dataclass(frozen=True, kw_only=True)
-class Arguments:
+class Arguments(Looking):
     """Arguments of the command."""
 
-    model: Model
-    data: PictureOrData
-    split: Literal["validation", "train", "all"] = "validation"
-    """Which of them."""
     draws: Amount = 16
     """Masks for each picture; more make the estimate steadier."""
     steps: Amount | None = None
@@ -63,7 +60,6 @@ class Arguments:
     """A file for the bits of each picture."""
     map: Path | None = None
     """A file for a picture of where the bits are, a PNG."""
-    device: DeviceOption = "auto"
 
     def check(self) -> None:
         """Refuse what could not be done, before anything is computed."""

@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING
 
 import tyro
 
-from unmask.cli.arguments import (
-    Amount,
-    BackendOption,
-    DeviceOption,
-    Model,
-    PrecisionOption,
-    SettingsOption,
-    TrainingData,
-    settings_flags,
-)
+from unmask.cli.arguments import Amount, Sampling, SettingsOption, TrainingData, settings_flags, shared_last
 from unmask.cli.evaluate import show_plot, show_table
 from unmask.cli.loading import load_shared
 from unmask.cli.results import tell
@@ -41,11 +32,11 @@ chance may have decided that, the highest precision and coverage. So report tune
 After a stop, run the same command again to continue. It takes Inception: unmask weights get inception."""
 
 
+@shared_last
 @dataclass(frozen=True, kw_only=True)
-class Arguments:
+class Arguments(Sampling):
     """Arguments of the command."""
 
-    model: Model
     data: TrainingData
     count: Amount = 500
     """Samples for each combination of settings that is tried."""
@@ -57,11 +48,6 @@ class Arguments:
     """Folder for samples, table and plot."""
     save: Path | None = None
     """Folder of the model with its new settings. None: the model itself."""
-    batch: Amount = 16
-    """Pictures drawn at a time."""
-    device: DeviceOption = "auto"
-    backend: BackendOption = "torch"
-    precision: PrecisionOption = "auto"
     sampling: SettingsOption = field(default_factory=settings_flags("sample", swept=True))
 
 

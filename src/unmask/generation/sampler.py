@@ -73,11 +73,13 @@ def draws(method: Method) -> Method:
     """A method that takes ``Options``, with a signature that names them, for ``help`` and completion."""
     signature = inspect.signature(method)
     *own, _ = signature.parameters.values()
-    named = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=..., annotation=hint)
-        for name, hint in get_type_hints(Options).items()
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    shared = [each for each in inspect.signature(Sampler.request).parameters.values() if each.kind is keyword]
+    settings = [
+        inspect.Parameter(name, keyword, default=..., annotation=hint)  # the model's own
+        for name, hint in get_type_hints(Changes).items()
     ]
-    vars(method)["__signature__"] = signature.replace(parameters=[*own, *named])
+    vars(method)["__signature__"] = signature.replace(parameters=[*own, *shared, *settings])
     return method
 
 

@@ -8,6 +8,7 @@ import torch
 from unmask import tuning
 from unmask.cli import tune
 from unmask.diffusion.settings import Settings
+from unmask.distributed import ALONE
 from unmask.errors import BundleError
 from unmask.storage import bundles
 from unmask.storage.bundles import Bundle, Part
@@ -32,7 +33,7 @@ def searching(monkeypatch):
             happens()
             return Tuning([row], row, [Settings(steps=8)])
 
-        monkeypatch.setattr(tune, "load_model", lambda *given: None)
+        monkeypatch.setattr(tune, "load_shared", lambda *given: (None, ALONE))
         monkeypatch.setattr(tune, "show_plot", lambda plot: None)
         monkeypatch.setattr(tuning, "tune", found)
 
