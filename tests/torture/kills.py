@@ -11,7 +11,9 @@ import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
+import unmask
 from tests.torture.campaign import Campaign
 from tests.torture.files import picture
 from tests.untrained import untrained
@@ -33,18 +35,6 @@ COMMANDS = {
 }
 COMPARED = ("out.*", *(f"out/**/{name}" for name in ("*.png", "codes.*", "*.safetensors", "unmask.json")))
 TIMEOUT_S = 240
-PRELOADED = (
-    "training.train",
-    "samples",
-    "cli.sample",
-    "cli.canvas",
-    "cli.inpaint",
-    "cli.score",
-    "cli.encode",
-    "cli.export",
-    "cli.train_codec",
-    "cli.train_prior",
-)
 
 
 class Kills(Campaign):
@@ -52,8 +42,9 @@ class Kills(Campaign):
 
     def __init__(self, home: Path) -> None:
         super().__init__(home)
-        for part in PRELOADED:
-            import_module(f"unmask.{part}")
+        for module in walk_packages(unmask.__path__, "unmask."):
+            if not module.name.endswith("__main__"):
+                import_module(module.name)  # once: a command that is forked imports nothing more
         bundles.save(untrained(), home / "model")
         (home / "pictures").mkdir()
         for number in range(8):
