@@ -119,8 +119,9 @@ def test_words_stand_along_an_empty_canvas_and_not_beyond_a_picture(tab, shot):
 def test_words_of_ones_own_are_weighed(tab):
     page = tab("inspect")
     take_sample(page)
-    page.locator("#inspect").get_by_role("combobox", name="Your words for it").fill("red cat")
-    button(page, "How likely are they?").click()
+    words = page.locator("#inspect").get_by_role("combobox", name="Your words for it")
+    words.fill("red cat")
+    words.press("Enter")
     expect(page.locator("#inspect .weighing li")).to_have_text([re.compile("red.*%"), re.compile("cat.*%")])
 
 

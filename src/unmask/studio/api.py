@@ -226,9 +226,9 @@ def _event(name: str, data: dict[str, Any]) -> str:
 
 
 def _changes(before: tuple[bytes, ...], now: tuple[bytes, ...]) -> list[str | None]:
-    """Addresses of the pictures that are not as they were; None for the others."""
+    """Addresses of the pictures that are not as they were; None for the others and those to come."""
     pairs = zip_longest(before[: len(now)], now)
-    return [None if old == new else _address(new) for old, new in pairs]
+    return [None if old == new or not new else _address(new) for old, new in pairs]
 
 
 def _address(preview: bytes) -> str:

@@ -38,8 +38,8 @@ MAX_CODES = 16_384
 class DoorLimits:
     """How many connections may wait before the door, and for how long.
 
-    Those wait that have not sent a request yet that may be answered. Of too many the oldest is ended, so that
-    whoever comes now, and knows the token, gets in.
+    Those wait that have not sent a request yet that may be answered. Of too many the oldest that says nothing
+    is ended, or else the oldest, so that whoever comes now, and knows the token, gets in.
     """
 
     connections: int = 512
@@ -47,6 +47,8 @@ class DoorLimits:
     waiting: int = 192
     waiting_of_an_address: int = 128
     seconds: float = 10.0
+    silent_seconds: float = 1.0
+    """After this time one that said nothing goes first."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -107,15 +107,21 @@ class _Queue:
         self._addresses: Counter[str] = Counter()
 
     def join(self, connection: "_Connection") -> None:
-        """Begin to wait, or wait anew; if too many do, the oldest of them is ended."""
+        """Begin to wait, or wait anew; if too many do, one of them is ended."""
         self.leave(connection)
         loop = asyncio.get_running_loop()
         self._waiting[connection] = loop.call_later(self._limits.seconds, connection.end)
         self._addresses[connection.address] += 1
         if self._addresses[connection.address] > self._limits.waiting_of_an_address:
-            next(one for one in self._waiting if one.address == connection.address).end()
+            self._end_one([one for one in self._waiting if one.address == connection.address])
         elif len(self._waiting) > self._limits.waiting:
-            next(iter(self._waiting)).end()
+            self._end_one(list(self._waiting))
+
+    def _end_one(self, waiting: "list[_Connection]") -> None:
+        """End the oldest of those that had time to say something and did not, or else of all."""
+        late = asyncio.get_running_loop().time() + self._limits.seconds - self._limits.silent_seconds
+        silent = (one for one in waiting if one.silent and self._waiting[one].when() < late)
+        next(silent, waiting[0]).end()
 
     def leave(self, connection: "_Connection") -> None:
         """Wait no longer."""
@@ -130,12 +136,17 @@ class _Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
 
     queue: _Queue
     address = ""
+    silent = True
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.address = self.client[0] if self.client else ""
         self.app_state: dict[str, Any] = {**self.app_state, "admit": lambda: self.queue.leave(self)}
         self.queue.join(self)
+
+    def data_received(self, data: bytes) -> None:
+        self.silent = False
+        super().data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.queue.leave(self)
@@ -144,6 +155,7 @@ class _Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if not self.transport.is_closing():
+            self.silent = True
             self.queue.join(self)
 
     def end(self) -> None:

@@ -33,6 +33,7 @@ from unmask.studio.schema import (
 )
 from unmask.studio.schema import Edit as EditRequest
 
+AT_A_LOOK = 4  # pictures that are decoded for one preview
 Show = Callable[[Tensor], list[Image.Image]]
 """(B, N) codes, MASK where nothing is known yet, to pictures."""
 
@@ -176,20 +177,23 @@ def _reporting(report: Report, model: Pipeline, num_codes: int, show: Show) -> O
 
 
 class Previews:
-    """Small files with pictures of (B, N) codes. What is as it was at the last look is not made again."""
+    """Small files with pictures of (B, N) codes, a few new ones a look, so that the first are soon there.
+
+    Pictures take turns. What is as it was is not made again.
+    """
 
     def __init__(self, show: Show) -> None:
-        self._show, self._seen, self._made = show, torch.empty(0, 0), list[bytes]()
+        self._show, self._seen, self._made, self._next = show, torch.empty(0, 0), list[bytes](), 0
 
     def __call__(self, codes: Tensor) -> list[bytes]:
-        """One file a picture; the same object for one that did not change."""
+        """One file a picture, empty if it had no turn yet; the same object for one that was not made anew."""
         if codes.shape != self._seen.shape:
             self._seen, self._made = torch.full_like(codes, -1), [b""] * len(codes)
-        changed = (codes != self._seen).any(1)
-        self._seen = codes.clone()
-        if changed.any():
-            for number, picture in zip(changed.nonzero().flatten(), self._show(codes[changed]), strict=True):
-                self._made[number] = thumbnail(picture)
+        changed = (codes != self._seen).any(1).nonzero().flatten().tolist()
+        turn = sorted(changed, key=lambda number: (number < self._next, number))[:AT_A_LOOK]
+        for number, picture in zip(turn, self._show(codes[turn]) if turn else [], strict=True):
+            self._made[number], self._next = thumbnail(picture), number + 1
+        self._seen[turn] = codes[turn]
         return list(self._made)
 
 

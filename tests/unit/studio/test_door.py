@@ -60,6 +60,17 @@ def test_half_sent_requests_do_not_lock_the_owner_out(app, serve, limits):
         assert all(is_ended(connection) for connection in crowd[:30])  # the oldest
 
 
+def test_who_says_nothing_makes_room_before_who_is_slow(app, serve):
+    limits = DoorLimits(connections=200, waiting=1000, waiting_of_an_address=20, silent_seconds=0)
+    with serve(app, limits) as address, ExitStack() as stack, knock(address, WHOLE[:-2]) as slow:
+        assert ask(address) == 200  # by now what the slow one said is read
+        for _ in range(60):
+            stack.enter_context(knock(address, b""))
+        assert ask(address) == 200
+        slow.sendall(WHOLE[-2:])
+        assert slow.recv(12) == b"HTTP/1.1 200"
+
+
 def test_a_request_that_does_not_come_to_its_end_is_ended(app, serve):
     with serve(app, DoorLimits(seconds=0.2)) as address:
         for said in (b"", HALF, WHOLE + HALF):

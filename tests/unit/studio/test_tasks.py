@@ -28,3 +28,21 @@ def test_only_pictures_whose_codes_changed_are_made_and_sent_again():
     assert [each is None for each in sent] == [True, False, True]
     assert None not in _changes((), tuple(first))
     assert len(previews(codes[:2])) == 2  # another batch
+
+
+def test_pictures_take_turns_so_that_the_first_are_soon_there():
+    shown = []
+
+    def show(codes):
+        shown.append(codes.flatten().tolist())
+        return [Image.new("RGB", (4, 4), (int(code), 0, 0)) for code in codes.flatten()]
+
+    previews, codes = Previews(show), torch.arange(6).view(6, 1)
+    sent = _changes((), tuple(previews(codes)))
+    assert [each is None for each in sent] == [False] * 4 + [True] * 2
+    assert all(previews(codes))
+    previews(codes)
+    for _ in range(2):
+        codes += 10
+        previews(codes)
+    assert shown == [[0, 1, 2, 3], [4, 5], [10, 11, 12, 13], [24, 25, 20, 21]]
