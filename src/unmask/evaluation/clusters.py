@@ -13,6 +13,7 @@ from unmask.data.config import num_clusters
 from unmask.data.pixels import Pixels
 from unmask.errors import DataError
 from unmask.evaluation.features import Extractor, features_of, inception_features
+from unmask.progress import bar
 from unmask.rng import generator
 from unmask.third_party import weights
 
@@ -30,7 +31,8 @@ def captions_of(pixels: Pixels, setting: str, codec: Autoencoder, fingerprint: s
         raise DataError(f"{len(train)} pictures to train on make no {count} groups of similar ones")
     device = next(codec.parameters()).device
     seen = inception_features(device) if weights.available("inception") else latents(codec, fingerprint)
-    rows = [features_of(part, seen).float() for part in (train, validation) if len(part)]
+    with bar("looking for groups") as report:
+        rows = [features_of(part, seen, report=report).float() for part in (train, validation) if len(part)]
     centres = kmeans(rows[0], count, generator(0, "clusters"))
     return [f"cluster{group}" for part in rows for group in nearest_rows(part, centres).tolist()]
 
