@@ -63,9 +63,9 @@ def test_a_command_that_does_not_exist_is_answered_with_what_was_meant(typed, an
 def test_what_one_process_does_is_refused_under_torchrun(monkeypatch):
     """Eight copies would write the same files."""
     monkeypatch.setenv("WORLD_SIZE", "8")
-    refused = unmask("evaluate", "emoji", "emoji")
+    refused = unmask("canvas", "emoji")
     assert refused.returncode == 2
-    assert refused.stderr.startswith("error: evaluate is work for one process\n  without torchrun:  unmask")
+    assert refused.stderr.startswith("error: canvas is work for one process\n  without torchrun:  unmask")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
