@@ -19,7 +19,8 @@ unmask reproduce{quick}
 ```
 
 This page is rendered from `{source}` by that command; verdicts are computed from the numbers and their
-standard errors, and none is written by hand. **Scale**: {about}. One thread; {hours} in all.
+standard errors, and none is written by hand. **Scale**: {about}.
+One thread, {hours} of wall time in all; claims about time want a machine that does nothing else.
 
 - *confirmed*: the paper's direction, beyond chance (95 %). Over seeds the paired differences are put to a
   t-test; of one seed only the standard error of the metric is known, and the verdict says so.

@@ -16,14 +16,27 @@ def plot(results: Mapping[str, Any], folder: Path) -> None:
 
     for claim in CLAIMS:
         if seeds := seeds_of(claim, results):
-            figure = Figure(figsize=(7, 3.2), layout="constrained")
-            if any(
-                claim.metrics[0] in point for found in seeds[0].values() for point in found.get("curve", ())
-            ):
+            figure: Any = Figure(figsize=(9, 3.4), layout="constrained")
+            found = list(seeds[0].values())
+            if any(claim.metrics[0] in point for each in found for point in each.get("curve", ())):
                 _curves(figure.subplots(), claim, seeds)
+            elif any("lambda" in each for each in found):
+                left, right = figure.subfigures(1, 2, width_ratios=(2, 1))
+                _points(left, claim, seeds)
+                _weights(right.subplots(), seeds[0])
             else:
                 _points(figure, claim, seeds)
             figure.savefig(folder / plot_name(claim), dpi=100)
+
+
+def _weights(axes: Any, arms: Arms) -> None:
+    """λ over training steps, of the first seed."""
+    for name, found in arms.items():
+        if points := found.get("lambda"):
+            axes.plot(*zip(*points, strict=True), label=name)
+    axes.set(xlabel="training step", title="λ", yscale="log")
+    axes.legend(frameon=False, fontsize="x-small")
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _curves(axes: Any, claim: Claim, seeds: Sequence[Arms]) -> None:
