@@ -63,19 +63,19 @@ def arguments(function):
     ("function", "heading", "column", "elsewhere"),
     [
         (unmask.load, "`unmask.load", 1, ()),
-        (unmask.Pipeline.sample, "New pictures", 1, ("self",)),
-        (unmask.Pipeline.canvas, "Larger pictures", 1, ("self", "size", "changes")),
+        (unmask.Pipeline.sample, "New pictures", 1, ("self", *SETTINGS)),
+        (unmask.Pipeline.canvas, "Larger pictures", 1, ("self", "size", *SETTINGS)),
         (
             unmask.Pipeline.inpaint,
             "Larger pictures",
             2,
-            ("self", "image", "mask", "strength", "unlikely", "changes"),
+            ("self", "image", "mask", "strength", "unlikely", *SETTINGS),
         ),
         (
             unmask.Pipeline.extend,
             "Larger pictures",
             2,
-            ("self", "image", "left", "top", "right", "bottom", "changes"),
+            ("self", "image", "left", "top", "right", "bottom", *SETTINGS),
         ),
     ],
 )
