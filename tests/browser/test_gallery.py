@@ -3,6 +3,7 @@
 import base64
 from importlib.resources import files
 
+import numpy as np
 import pytest
 from PIL import Image
 from playwright.sync_api import expect
@@ -11,6 +12,8 @@ from tests.browser.actions import button, field, set_range
 from tests.browser.conftest import studio
 from tests.untrained import untrained
 from unmask.cli.main import main
+from unmask.data.pictures import encoded
+from unmask.pipeline import load
 from unmask.storage import bundles
 
 DROP = """([selector, name, data]) => {
@@ -75,6 +78,19 @@ def test_a_file_of_the_command_line_is_drawn_again_bit_for_bit(tab, folder, tmp_
     expect(picture).to_have_count(1)
     again = page.request.get(f"{page.url.split('#')[0]}{picture.get_attribute('src')[1:]}").body()
     assert again == saved.read_bytes()  # the pixels, and what the file says
+
+
+def test_a_mask_comes_back_with_the_picture_that_was_drawn_with_it(tab, folder, tmp_path, look):
+    model, selected = load(folder, "cpu"), np.zeros((64, 64), bool)
+    selected[0, :3] = selected[20:31, 16:50] = True
+    (picture,) = model.sample(1, steps=2)
+    (drawn,) = model.inpaint(picture, selected, count=1, steps=2, seed=5)
+    (tmp_path / "drawn.png").write_bytes(encoded(drawn))
+    page = tab("create")
+    drop(page, "#create", tmp_path / "drawn.png")
+    expect(page.locator("#edit .mask")).to_be_visible()
+    expect(field(page, "Seed")).to_have_value("5")
+    assert ((look(page, "#edit .mask")[:, :, 3] > 0) == selected).all()
 
 
 def test_results_are_found_starred_compared_and_deleted(tab):

@@ -69,7 +69,6 @@ export class Chart {
     this.plot.replaceChildren(...drawn, this.cursor);
     this.ends.forEach((end, i) => (end.textContent = short(range[1 - i])));
     this.plot.setAttribute("aria-label", `${this.name} until step ${last}: ${this.words(last)}`);
-    this.point(null);
   }
 
   words(step) {

@@ -53,6 +53,7 @@ export class Training {
     remember("training", this.menu.value);
     this.steps = [];
     this.shown = {};
+    this.at = null; // the step that is looked at; null: the latest
     this.slider.max = this.slider.value = 0;
     this.charts.replaceChildren();
     this.stage.replaceChildren();
@@ -82,6 +83,7 @@ export class Training {
     }
     this.follow(Object.values(run.pictures).flat());
     for (const [metric, curves] of Object.entries(run.curves)) this.chart(metric).show(curves, step);
+    this.point(null);
     this.stage.replaceChildren(...[this.steps.length && this.time, this.charts].filter(Boolean));
   }
 
@@ -93,8 +95,9 @@ export class Training {
     return this.shown[metric];
   }
 
+  /** Have all charts say what they were at a step; without one, at that of the slider. */
   point(step) {
-    for (const chart of Object.values(this.shown)) chart.point(step);
+    for (const chart of Object.values(this.shown)) chart.point(step ?? this.at);
   }
 
   /** Take in new pictures; who was at the latest stays there. */
@@ -108,7 +111,9 @@ export class Training {
 
   travel() {
     this.draw();
-    this.point(this.steps[this.slider.value]);
+    const { value } = this.slider;
+    this.at = Number(value) < this.steps.length - 1 ? this.steps[value] : null;
+    this.point(null);
   }
 
   draw() {
