@@ -122,7 +122,9 @@ def test_words_of_ones_own_are_weighed(tab):
     words = page.locator("#inspect").get_by_role("combobox", name="Your words for it")
     words.fill("red cat")
     words.press("Enter")
-    expect(page.locator("#inspect .weighing li")).to_have_text([re.compile("red.*%"), re.compile("cat.*%")])
+    expect(page.locator("#inspect .weighing .shares li")).to_have_text(
+        [re.compile("red.*%"), re.compile("cat.*%")]
+    )
 
 
 def test_a_picture_is_varied_from_where_it_is_seen(tab, look):

@@ -229,6 +229,7 @@ export function weighing(model, ask) {
   );
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
+    box.close();
     const said = box.value && (await ask(box.value));
     if (said) list.replaceChildren(...said.map(bar));
   });
