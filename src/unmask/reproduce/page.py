@@ -1,7 +1,7 @@
 """The page of a reproduction, from its results alone: the same results give the same page."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from unmask.progress import in_words
@@ -129,12 +129,18 @@ def _arms(claim: Claim, seeds: Sequence[Arms]) -> str:
 
 
 def _commands(results: Mapping[str, Any], claim: Claim) -> str:
-    """The commands of the first seed."""
+    """The commands of the first seed, in an order in which they can be typed."""
     arms = next(iter(results["arms"][claim.name].values()))
-    lines = [results["steps"][key]["typed"] for key in arms.values()]
-    return "\n".join(
-        ["<details><summary>Commands of the first seed</summary>\n", "```", *lines, "```", "</details>\n"]
-    )
+    keys = dict.fromkeys(each for key in arms.values() for each in _with_inputs(results, key))
+    lines = [results["steps"][key]["typed"] for key in keys]
+    title = "<details><summary>Commands of the first seed</summary>\n"
+    return "\n".join([title, "```", *lines, "```", "</details>\n"])
+
+
+def _with_inputs(results: Mapping[str, Any], key: str) -> Iterator[str]:
+    for each in results["steps"][key]["inputs"]:
+        yield from _with_inputs(results, each)
+    yield key
 
 
 def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
