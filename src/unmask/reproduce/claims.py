@@ -171,7 +171,8 @@ CLAIMS = (
     Claim(
         name="memorisation",
         title="Samples are no copies of training pictures",
-        paper="Figures 8 to 10 in Appendix C, by looking at LPIPS neighbours; here by pixels",
+        paper="Figures 8 to 10 in Appendix C, by looking at LPIPS neighbours; here by pixels, a test that "
+        "samples pass too if they are far from every picture",
         arms=arms.memorisation,
         tests=(Test(metric="nearer", better="samples", worse=0.5, no_worse=True, paper="shown, no numbers"),),
         metrics=("nearer", "sample_median", "validation_median", "closest"),
