@@ -10,6 +10,7 @@ one is faster. Rows are printed and not kept.
 
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -28,13 +29,13 @@ answers, sys.stdout = sys.stdout, sys.stderr
 
 def in_turns(contestants, *given, **more):
     what = sys._getframe(1).f_code.co_name
-    for name, run in contestants.items():
-        if name not in ("literal", "plain", "ddpm"):
-            print(json.dumps(f"{what}: {name}"), file=answers, flush=True)
-            while sys.stdin.readline() == "run\\n":
-                start = time.perf_counter()
-                run()
-                print(time.perf_counter() - start, file=answers, flush=True)
+    names = [name for name in contestants if name not in ("literal", "plain", "ddpm")]
+    if what in sys.argv[2:]:
+        print(json.dumps([what, names]), file=answers, flush=True)
+        while (name := json.loads(sys.stdin.readline())) is not None:
+            start = time.perf_counter()
+            contestants[name]()
+            print(time.perf_counter() - start, file=answers, flush=True)
     return {name: measure.Timing((1.0, 1.0, 1.0)) for name in contestants}
 
 measure.interleave, measure.row, measure.note = in_turns, lambda *_, **__: None, lambda *_, **__: None
@@ -53,22 +54,22 @@ class Tree:
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
 
-    def hear(self) -> object:
-        """Its next contestant, None after the last."""
+    def hear(self) -> "tuple[str, list[str]] | None":
+        """What it measures next and its contestants, None after the last."""
         return json.loads(self._line())
 
-    def run(self) -> float:
-        """Seconds of a run."""
-        self._say("run")
+    def run(self, name: str) -> float:
+        """Seconds that a contestant takes."""
+        self._say(name)
         return float(self._line())
 
     def go_on(self) -> None:
-        """Let it prepare the next contestant."""
-        self._say("next")
+        """Let it prepare what it measures next."""
+        self._say(None)
 
-    def _say(self, word: str) -> None:
+    def _say(self, word: str | None) -> None:
         assert self._process.stdin
-        self._process.stdin.write(f"{word}\n")
+        self._process.stdin.write(f"{json.dumps(word)}\n")
         self._process.stdin.flush()
 
     def _line(self) -> str:
@@ -76,38 +77,44 @@ class Tree:
         return self._process.stdout.readline() or sys.exit("a benchmark ended early: see above")
 
 
+def functions(folder: Path, benchmark: str) -> set[str]:
+    """The names of what a benchmark measures; those of one tree alone have nothing to be compared with."""
+    return set(re.findall(r"^def (\w+)", (folder / f"benchmarks/{benchmark}.py").read_text(), re.MULTILINE))
+
+
 @contextmanager
-def tree(folder: Path, benchmark: str) -> Iterator[Tree]:
+def tree(folder: Path, benchmark: str, measured: set[str]) -> Iterator[Tree]:
     environment = os.environ | {"PYTHONPATH": str(folder / "src")}
-    command = [sys.executable, "-c", TURNS, benchmark]
+    command = [sys.executable, "-c", TURNS, benchmark, *sorted(measured)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=folder, env=environment, **pipes) as process:
         yield Tree(process)
 
 
-def compare(here: Tree, there: Tree) -> Iterator[tuple[object, list[float]]]:
-    """Each contestant, and the ratios of its rounds."""
-    while (name := here.hear()) is not None:
-        while there.hear() != name:
-            there.go_on()  # one that this tree no longer has
-        first = max(here.run(), there.run())  # takes longer, and does not count
-        least, most = ROUNDS
-        ratios = []
-        for number in range(min(max(int(SECONDS / first), least), most)):
-            order = (here, there) if number % 2 else (there, here)
-            seconds = {one: one.run() for one in order}
-            ratios.append(seconds[there] / seconds[here])
+def compare(here: Tree, there: Tree) -> Iterator[tuple[str, list[float]]]:
+    """Each contestant that both have, and the ratios of its rounds."""
+    while (mine := here.hear()) is not None and (theirs := there.hear()) is not None:
+        assert mine[0] == theirs[0], f"the trees measure {mine[0]} and {theirs[0]} at the same time"
+        for name in [name for name in mine[1] if name in theirs[1]]:
+            first = max(here.run(name), there.run(name))  # takes longer, and does not count
+            least, most = ROUNDS
+            ratios = []
+            for number in range(min(max(int(SECONDS / first), least), most)):
+                order = (here, there) if number % 2 else (there, here)
+                seconds = {one: one.run(name) for one in order}
+                ratios.append(seconds[there] / seconds[here])
+            yield f"{mine[0]}: {name}", ratios
         here.go_on()
         there.go_on()
-        yield name, ratios
-    while there.hear() is not None:
-        there.go_on()
+    there.hear()
 
 
 def main(other: str, *benchmarks: str) -> None:
     for benchmark in benchmarks or ("sampling", "codec"):
+        folders = HERE, Path(other).resolve()
+        measured = functions(folders[0], benchmark) & functions(folders[1], benchmark)
         with ExitStack() as both:
-            trees = [both.enter_context(tree(folder, benchmark)) for folder in (HERE, Path(other).resolve())]
+            trees = [both.enter_context(tree(folder, benchmark, measured)) for folder in folders]
             for name, ratios in compare(*trees):
                 low, high = min(ratios), max(ratios)
                 print(
