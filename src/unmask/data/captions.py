@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from posixpath import splitext
 from typing import Any
 
 from unmask.data.base import MAX_FILE_BYTES, Source
@@ -178,8 +179,8 @@ def _from_files_beside(source: Source) -> Captions:
     for name in source.beside:
         path = PurePosixPath(name)
         if path.suffix.lower() in BESIDE:
-            beside[printable(str(path.with_suffix("")))][path.suffix.lower()] = name
-    stems = [str(PurePosixPath(entry.name).with_suffix("")) for entry in source.entries]
+            beside[printable(splitext(path)[0])][path.suffix.lower()] = name
+    stems = [splitext(PurePosixPath(entry.name))[0] for entry in source.entries]  # also of "."
     images = Counter(stem for stem in stems if stem in beside)
     texts = [_caption_beside(source, beside[stem]) if stem in beside else None for stem in stems]
     kinds = Counter(kind for stem in images for kind in beside[stem])

@@ -5,6 +5,7 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import lmdb
 import numpy as np
 import pytest
 
@@ -234,3 +235,13 @@ def test_captions_follow_their_pictures_through_the_split(folder, tmp_path):
 def test_groups_want_a_number(wrong):
     with pytest.raises(ConfigError, match="how many groups"):
         ImagesConfig(captions=wrong)
+
+
+def test_pictures_whose_names_are_dots_have_no_captions(tmp_path):
+    """An LMDB may have any key."""
+    with (
+        lmdb.open(str(tmp_path / "odd_lmdb"), map_size=1 << 24) as database,
+        database.begin(write=True) as rows,
+    ):
+        rows.put(b".", b"no picture")
+    assert captions(tmp_path / "odd_lmdb") == [None]
