@@ -39,8 +39,8 @@ class Arguments:
     seeds: Amount | None = None
     """Trainings of each kind; they differ in weights at the start, order and draws. None: 3, and of a smoke
     test 1."""
-    data: str | None = None
-    """Pictures to take instead: train-images-idx3-ubyte.gz of Fashion-MNIST, where it is elsewhere."""
+    pictures: str | None = None
+    """The set, where it is elsewhere: train-images-idx3-ubyte.gz of Fashion-MNIST."""
     out: Path = Path("runs/reproduce")
     """Folder for all runs and results."""
 
@@ -68,5 +68,5 @@ def main(argv: list[str]) -> None:
 
     scale = QUICK if arguments.quick else FULL
     seeds = arguments.seeds or (1 if arguments.quick else 3)
-    page = reproduce(claims, scale, seeds=seeds, out=arguments.out, data=arguments.data, run=run_command)
+    page = reproduce(claims, scale, seeds=seeds, out=arguments.out, data=arguments.pictures, run=run_command)
     tell(f"the page: {page}", page=page)

@@ -69,7 +69,7 @@ def _pictures(scale: Scale, out: Path) -> str:
     if not Path(DEBIAN).exists():
         raise DataError(
             f"Fashion-MNIST is not in {Path(DEBIAN).parent}",
-            hint="apt-get install dataset-fashion-mnist, or  --data FOLDER/train-images-idx3-ubyte.gz",
+            hint="apt-get install dataset-fashion-mnist, or  --pictures FOLDER/train-images-idx3-ubyte.gz",
         )
     return DEBIAN
 

@@ -93,7 +93,7 @@ def test_shards_are_encoded_together_without_a_stored_pixel(make, codec, pixels,
 
     def encode(group):
         streamed = open_pixels(source, images, tmp_path / "streamed", processes=group)
-        return make(out="shards.codes", pixels=streamed, group=group), streamed
+        return make(out="shards.codes", pixels=streamed, processes=group), streamed
 
     found = together(3, encode)
     assert found[0][1].whole().names == [f"{number:03}.png" for number in range(23)]

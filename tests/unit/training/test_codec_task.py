@@ -6,7 +6,7 @@ import torch
 from unmask.codec.config import CodecConfig, LossConfig, QuantizerConfig
 from unmask.codec.losses import generator_loss
 from unmask.rng import generator
-from unmask.storage.bundles import Part
+from unmask.storage.bundles import Bundle, Part
 from unmask.training.codec_task import CodecTask
 from unmask.training.config import EngineConfig, LoopConfig, OptimConfig
 from unmask.training.engine import Engine
@@ -22,6 +22,11 @@ CODEC = CodecConfig(
 )
 LOSS = LossConfig(perceptual="off", adversarial_start=0, discriminator_width=8, discriminator_layers=1)
 OPTIM = OptimConfig(lr=1e-2, batch=4, ema_every=1, ema_decay=0.5)
+KEPT = Bundle(
+    codec=Part(config={}, tensors={}),
+    prior=Part(config={}, tensors={"tokens": torch.ones(2)}),
+    sampling={"recommended": {"sample": {"steps": 8}}},
+)
 
 
 @pytest.fixture
@@ -231,7 +236,7 @@ def test_a_code_is_idle_for_a_step_however_many_passes_it_has(make_task):
 @pytest.mark.parametrize("precision", ["32", "bf16"])
 def test_training_the_decoder_alone_leaves_every_code_as_it_is(make_task, rng, precision):
     """Bit for bit: encoder, codebook and codes, in training and in the average; all else changes."""
-    task = make_task(precision=precision, train_encoder=False)
+    task = make_task(precision=precision, kept=KEPT)
     images = torch.rand(4, 3, 16, 16, generator=rng)
     before, discriminator, codes = (
         weights_of(task),
@@ -253,7 +258,7 @@ def test_training_the_decoder_alone_leaves_every_code_as_it_is(make_task, rng, p
     )
 
 
-def test_a_prior_goes_with_a_codec_whose_codes_stay(make_task):
-    prior = Part(config={}, tensors={"tokens": torch.ones(2)})
-    task = make_task(train_encoder=False, prior=prior)
-    assert task.bundle(0, {}).prior is prior
+def test_prior_and_settings_go_with_a_codec_whose_codes_stay(make_task):
+    made = make_task(kept=KEPT).bundle(0, {})
+    assert (made.prior, made.sampling) == (KEPT.prior, KEPT.sampling)
+    assert made.codec is not KEPT.codec
