@@ -46,7 +46,7 @@ def _curves(axes: Any, claim: Claim, seeds: Sequence[Arms]) -> None:
         curves = [found["curve"] for arms in seeds if (found := arms.get(arm))]
         points = [
             (at[0]["step"], over_seeds([each for one in at if (each := value(one, metric))]))
-            for at in zip(*curves, strict=False)
+            for at in zip(*curves, strict=False)  # as far as all seeds went: patience ends each by itself
         ]
         steps, means = [step for step, _ in points], [point.mean for _, point in points]
         errors = [point.error for _, point in points]
