@@ -13,6 +13,9 @@ from unmask.training.config import DiffusionConfig, EngineConfig, LoopConfig, Op
 
 T = TypeVar("T")
 
+DEFAULT = "small"
+"""The preset of who names none."""
+
 # The paper, appendix "Implementation Details": 256×256 pictures, batch 4, lr 1.8e-5, 2.2M steps on LSUN.
 # Hinge loss and the start of the discriminator at step 30,001 are the authors' code; the weights of the
 # quantiser's two terms are the paper's (1 and 0.25; the code has them the other way round).
@@ -79,6 +82,9 @@ PRIOR: dict[str, PriorTraining] = {
         engine=EXACT,
     ),
 }
+# For a laptop: as emoji, but the prior takes a third of the work (docs/decisions/0029-merged-codes.md).
+CODEC["small"] = CODEC["emoji"]
+PRIOR["small"] = replace(PRIOR["emoji"], prior=replace(PRIOR["emoji"].prior, merge=2))
 
 
 def codec_preset(name: str) -> CodecTraining:

@@ -56,21 +56,20 @@ def rotate(x: Tensor, angles: Tensor | None) -> Tensor:
     if angles is None:
         return x
     pairs = rearrange(x.float(), "... (d two) -> ... d two", two=2)
-    if torch.compiler.is_exporting():  # graphs know no complex numbers
+    if torch.compiler.is_compiling():  # graphs know no complex numbers
         (a, b), cos, sin = pairs.unbind(-1), angles.cos(), angles.sin()
         turned = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1)
     else:  # one multiplication instead of four
-        turned = torch.view_as_real(
-            torch.view_as_complex(pairs) * torch.polar(torch.ones_like(angles), angles)
-        )
+        turn = torch.polar(torch.ones_like(angles), angles)
+        turned = torch.view_as_real(torch.view_as_complex(pairs) * turn)
     return turned.flatten(-2).to(x.dtype)
 
 
-def rotary_angles(grid: tuple[int, int], head_width: int) -> Tensor:
-    """(N, d/2) angles: half of a head's pairs turn with the row, half with the column."""
+def rotary_angles(grid: tuple[int, int], head_width: int, num_words: int = 0) -> Tensor:
+    """(L + N, d/2) angles: half of a head's pairs turn with the row, half with the column, none of words."""
     h, w = grid
     speeds = 100.0 ** -(torch.arange(head_width // 4) / (head_width // 4))  # (d/4,), radians a cell
     rows = torch.arange(h)[:, None, None] * speeds
     columns = torch.arange(w)[None, :, None] * speeds
     both = torch.cat([rows.expand(h, w, -1), columns.expand(h, w, -1)], dim=-1)
-    return rearrange(both, "h w d -> (h w) d")
+    return F.pad(rearrange(both, "h w d -> (h w) d"), (0, 0, num_words, 0))

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from unmask.errors import ConfigError, require_at_least
+from unmask.errors import ConfigError, require_at_least, require_share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +19,9 @@ class PriorConfig:
     heads: int = 8
     positions: Literal["learned", "rotary"] = "learned"
     """learned: a vector a position (the paper). rotary: a rotary embedding of row and column."""
+    merge: int = 1
+    """2: blocks before the last see 2×2 codes as one position, for a third of the work (beyond the paper).
+    Not for autoregressive priors, which see single codes in any case."""
     qk_norm: bool = False
     """Normalise queries and keys (beyond the paper)."""
     init: Literal["torch", "gpt2"] = "torch"
@@ -27,12 +30,11 @@ class PriorConfig:
     """Share of activations dropped in training (beyond the paper)."""
 
     def __post_init__(self) -> None:
-        require_at_least(1, "prior", self, "width", "depth", "heads")
+        require_at_least(1, "prior", self, "width", "depth", "heads", "merge")
         if self.width % self.heads:
             raise ConfigError(f"prior.width={self.width} is not divisible by prior.heads={self.heads}")
         if self.positions == "rotary" and (self.width // self.heads) % 4:
             raise ConfigError(
                 f"rotary positions want heads of a multiple of 4 channels, not {self.width // self.heads}"
             )
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"prior.dropout={self.dropout} is not in [0, 1)")
+        require_share("prior", self, "dropout")

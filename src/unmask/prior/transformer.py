@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from unmask.prior.attention import Attention, rotary_angles
 from unmask.prior.config import PriorConfig
 from unmask.prior.kv_cache import KVCache
+from unmask.prior.patches import Patches
 from unmask.rng import initialise
 
 
@@ -81,9 +82,9 @@ class Transformer(nn.Module):
         learned = config.positions == "learned"
         num_learned = text.length + learned * self.num_positions  # words have no place in the grid
         self.positions = nn.Parameter(torch.zeros(num_learned, config.width)) if num_learned else None
-        angles = None if learned else rotary_angles(grid, config.width // config.heads)
-        angles = angles if angles is None else F.pad(angles, (0, 0, text.length, 0))
+        angles = None if learned else rotary_angles(grid, config.width // config.heads, text.length)
         self.register_buffer("angles", angles, persistent=False)
+        self.patches = Patches(config, grid, text.length)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.depth))
         self.norm = nn.LayerNorm(config.width)
         self.head = nn.Linear(config.width, codebook_size + text.num_ids, bias=False)
@@ -156,10 +157,17 @@ class Transformer(nn.Module):
     def _blocks(self) -> list[Block]:
         return cast(list[Block], list(self.blocks))
 
+    def _inner(self, x: Tensor, rng: torch.Generator | None) -> Tensor:
+        """(B, L + N, D) through all blocks but the last, which run at patches where codes are merged."""
+        y = self.patches.merge(x)
+        for block in self._blocks[:-1]:
+            y = self._whole(block, y, rng)
+        return self.patches.spread(y, x)
+
     def _whole(self, block: Block, x: Tensor, rng: torch.Generator | None) -> Tensor:
         normed = block.norm1(x)
-        q = block.attention.queries(normed, self.angles)
-        k, v = block.attention.keys_values(normed, self.angles)
+        q = block.attention.queries(normed, self.patches.angles)
+        k, v = block.attention.keys_values(normed, self.patches.angles)
         y = block.attention(q, k, v, causal=self.causal)
         x = x + dropout(y, self.config.dropout, rng)
         return x + dropout(block.mlp(x), self.config.dropout, rng)
@@ -169,10 +177,7 @@ class Transformer(nn.Module):
 
         The last block's keys and values are computed in full, its queries at these places only.
         """
-        x = self._embed(codes)
-        *blocks, last = self._blocks
-        for block in blocks:
-            x = self._whole(block, x, rng)
+        x, last = self._inner(self._embed(codes), rng), self._blocks[-1]
         normed = last.norm1(x)
         k, v = last.attention.keys_values(normed, self.angles)
         angles = None if self.angles is None else self.angles[places][:, None]  # (B, 1, Q, d/2)
@@ -186,7 +191,7 @@ class Transformer(nn.Module):
         """(…, D) at (…) places through the last MLP to (…, K) logits; over all ids where words are wanted."""
         L = self.text.length
         x = self.norm(x + dropout(self._blocks[-1].mlp(x), self.config.dropout, rng))
-        if not torch.compiler.is_exporting() and (not L or bool((places >= L).all())):
+        if not torch.compiler.is_compiling() and (not L or bool((places >= L).all())):
             return F.linear(x, self.head.weight[: self.codebook_size]).float()
         return self.possible(self.head(x).float(), places)
 

@@ -17,6 +17,9 @@ VARIANTS = [
 ]
 
 
+MERGED = [{"kind": "absorbing", "merge": 2, "positions": positions} for positions in ("learned", "rotary")]
+
+
 def small_prior(kind, text=NO_TEXT, **variant):
     config = PriorConfig(kind=kind, width=32, depth=3, heads=2, **variant)
     prior = Transformer(config, K, GRID, generator(0), text)
@@ -31,11 +34,14 @@ def codes(rng):
     return torch.randint(K, (5, 16), generator=rng)
 
 
-@pytest.mark.parametrize("kind", ["absorbing", "autoregressive"])
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@pytest.mark.parametrize(
+    "variant",
+    [variant | {"kind": kind} for kind in ("absorbing", "autoregressive") for variant in VARIANTS] + MERGED,
+    ids=str,
+)
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_logits_where_wanted_equal_the_full_computation(kind, variant, share, codes, rng):
-    prior = small_prior(kind, **variant)
+def test_logits_where_wanted_equal_the_full_computation(variant, share, codes, rng):
+    prior = small_prior(**variant)
     where = torch.rand(codes.shape, generator=rng) < share
     where[0, 3] = True
     full = prior(codes, torch.ones_like(where)).view(*codes.shape, K)
