@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from tests.untrained import untrained
-from unmask import tuning
 from unmask.cli import tune as command
 from unmask.diffusion.settings import Settings
 from unmask.errors import ConfigError
 from unmask.pipeline import Pipeline
-from unmask.tuning import Tuning, near_best, tune
+from unmask.sweeps import tune as tuning
+from unmask.sweeps.tune import Tuning, near_best, tune
 
 BEST = {
     4: Settings(steps=4, temperature=0.7, remask=1.0),

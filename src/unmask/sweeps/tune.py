@@ -4,7 +4,6 @@ From the settings that the model recommends it goes along one setting after anot
 of each. Every measurement is one of ``evaluate`` and stays in its folder: a search that was stopped goes on.
 """
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +15,8 @@ from unmask.errors import ConfigError
 from unmask.evaluation.config import Side
 from unmask.evaluation.results import Row
 from unmask.pipeline import Pipeline
-from unmask.progress import Bar, no_bar
-from unmask.sweep import evaluate
+from unmask.progress import Bar, no_bar, took
+from unmask.sweeps.evaluate import evaluate
 
 CANDIDATES: dict[str, list[Any]] = {
     "steps": [8, 16, 32, 64, 256],
@@ -156,6 +155,4 @@ def _best(rows: Sequence[Row]) -> Row:
 
 def _seconds(model: Pipeline, settings: Settings, batch: int) -> float:
     """How long a picture takes, of a batch."""
-    start = time.perf_counter()
-    model.sample(batch, settings=settings, batch=batch)
-    return (time.perf_counter() - start) / batch
+    return took(lambda: model.sample(batch, settings=settings, batch=batch)) / batch

@@ -1,9 +1,12 @@
 """How good a model is: metrics of samples over a sweep of settings, or of reconstructions."""
 
+import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
+
+import numpy as np
 
 from unmask.data.captions import Caption
 from unmask.data.pixels import PixelSet
@@ -13,14 +16,16 @@ from unmask.errors import ConfigError, DataError
 from unmask.evaluation.compare import Reference, reconstructed
 from unmask.evaluation.config import Metric, Side, What, check_metrics
 from unmask.evaluation.estimate import Estimate
-from unmask.evaluation.features import INCEPTION, inception_features
+from unmask.evaluation.features import INCEPTION, Extractor, inception_features
 from unmask.evaluation.protocol import Protocol
 from unmask.evaluation.results import Results, in_words, samples_folder
 from unmask.evaluation.statistics import Statistics, is_statistics, load_statistics
 from unmask.pipeline import Pipeline
-from unmask.progress import Bar, no_bar
+from unmask.progress import Bar, no_bar, took
+from unmask.progress import in_words as duration
 from unmask.samples import SampleFolder
 
+TRIED = 8  # passes, and pictures
 LEAST = 10  # pictures of a label, and samples, for metrics of its own
 
 
@@ -40,6 +45,7 @@ def evaluate(
     batch: int = 16,
     by_label: bool = False,
     bar: Bar = no_bar,
+    tell: Callable[[str], None] | None = None,
     processes: Group = ALONE,
     **sweep: Any,
 ) -> Results:
@@ -50,7 +56,8 @@ def evaluate(
     In place of ``data`` samples take the statistics of it, a file of ``unmask fid --save``. With ``by_label``
     the samples of each label are compared with its real images too, where there are enough of both.
 
-    ``processes`` share samples and features; the first one measures and writes.
+    ``tell`` is told beforehand how much that is. ``processes`` share samples and features; the first one
+    measures and writes.
     """
     side = split or ("validation" if what == "reconstructions" else "train")
     _check(metrics, count, k, replicates, batch, what, side)
@@ -76,26 +83,29 @@ def evaluate(
     )
     options = {"data": real.fingerprint, "seed": seed, "k": k, "replicates": replicates}
     results = Results(Path(out), model.fingerprint, protocol, options, keep=processes.is_first)
+    extractor = inception_features(model.device)
+    new = [one for one in chosen if one and results.missing(metrics, one)]
+    if tell and new:
+        tell(effort(model, new, count, batch, 0 if isinstance(real, Statistics) else len(real), extractor))
+        if side == "train":
+            tell("sooner, for a first look:  --split validation --count 50 --metrics kid --out quick")
     with bar(f"looking at {data}") as report:
-        extractor = inception_features(model.device)
         reference = Reference(
             real, model.codec, extractor, k=k, replicates=replicates, report=report, processes=processes
         )
 
     def images(one: Settings | None) -> PixelSet:
-        pixels = compared(one)
+        if one is None:
+            assert isinstance(real, PixelSet)
+            pixels = validation or reconstructed(model.codec, model.fingerprint, real)
+        else:
+            samples = SampleFolder(samples_folder(results.folder, one), model, seed, one)
+            with bar(f"sampling, {in_words(one)}") as report:
+                samples.fill(count, batch=batch, processes=processes, report=report)
+            pixels = samples.pixels()
         with bar(f"looking at {what}") as report:
             reference.look(pixels, report)
         return pixels
-
-    def compared(one: Settings | None) -> PixelSet:
-        if one is None:
-            assert isinstance(real, PixelSet)
-            return validation or reconstructed(model.codec, model.fingerprint, real)
-        samples = SampleFolder(samples_folder(results.folder, one), model, seed, one)
-        with bar(f"sampling, {in_words(one)}") as report:
-            samples.fill(count, batch=batch, processes=processes, report=report)
-        return samples.pixels()
 
     def absent(one: Settings | None) -> list[tuple[str | None, Metric]]:
         of_labels = [(label, name) for label in labels for name in results.missing(by_part, one, label)]
@@ -117,6 +127,24 @@ def evaluate(
     if "diversity" in metrics and not processes.agreed(lambda: results.real):
         results.add_real(processes.agreed(lambda: reference.diversity(count)))
     return results
+
+
+def effort(
+    model: Pipeline, new: Sequence[Settings], count: int, batch: int, num_real: int, extractor: Extractor
+) -> str:
+    """How much there is to draw and to look at, and about how long that takes, by a trial."""
+    N, batch, size = model.prior.num_positions, min(count, batch), model.image_size
+    trial = Settings(guidance=new[0].guidance, steps=None if model.prior.causal else min(TRIED, N))
+    drawing = took(lambda: model.sample(batch, settings=trial)) / (trial.steps or N)
+    looking = took(lambda: extractor(np.zeros((TRIED, size, size, 3), np.uint8))) / TRIED
+    passes = [min(one.steps or N, N) for one in new]
+    turns, num_looked = math.ceil(count / batch), num_real + count * len(new)
+    seconds = sum(passes) * turns * drawing + num_looked * looking
+    each = f" for each of {len(new)} settings" if len(new) > 1 else ""
+    return (
+        f"at most {count:,} samples × {max(passes):,} passes{each}, and {num_looked:,} pictures to look at: "
+        f"about {duration(seconds)}"
+    )
 
 
 def _check(
