@@ -20,7 +20,7 @@ from unmask.diffusion.likelihood import Prior
 from unmask.diffusion.precision import InBfloat16
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.schedule import Curve
-from unmask.diffusion.settings import Changes, Settings, Use, choose
+from unmask.diffusion.settings import NOT_GIVEN, Changes, Settings, Use, choose
 from unmask.errors import ConfigError
 from unmask.generation.prompts import Prompt, Words
 from unmask.models import prior_from, vocabulary_from
@@ -72,14 +72,15 @@ class Request:
 def draws(method: Method) -> Method:
     """A method that takes ``Options``, with a signature that names them, for ``help`` and completion."""
     signature = inspect.signature(method)
-    *own, _ = signature.parameters.values()
+    first, *own, _ = signature.parameters.values()
+    itself = first.replace(name="self", annotation=inspect.Parameter.empty)
     keyword = inspect.Parameter.KEYWORD_ONLY
     shared = [each for each in inspect.signature(Sampler.request).parameters.values() if each.kind is keyword]
     settings = [
-        inspect.Parameter(name, keyword, default=..., annotation=hint)  # the model's own
+        inspect.Parameter(name, keyword, default=NOT_GIVEN, annotation=hint)
         for name, hint in get_type_hints(Changes).items()
     ]
-    vars(method)["__signature__"] = signature.replace(parameters=[*own, *shared, *settings])
+    vars(method)["__signature__"] = signature.replace(parameters=[itself, *own, *shared, *settings])
     return method
 
 
@@ -111,12 +112,12 @@ class Sampler:
     @property
     def fingerprint(self) -> str:
         """What a code depends on: the networks, and what computes the prior."""
-        how = "bf16" if self._in_bfloat16 else self._backend
-        return "-".join([self.codec, self._fingerprint, *([] if how == "torch" else [how])])
+        how = [self._backend] if self._backend != "torch" else []
+        return "-".join([self.codec, self._fingerprint, *how, *["bf16"] * self._in_bfloat16])
 
     @property
     def _in_bfloat16(self) -> bool:
-        denoises = not self.prior.causal and self._backend == "torch"
+        denoises = not self.prior.causal and self._backend in ("torch", "compile")
         return denoises and wants_bfloat16(self._precision, self.device.type)
 
     @cached_property

@@ -9,14 +9,14 @@ import torch
 from PIL import Image
 
 from tests.untrained import FACTOR, K, untrained
-from unmask.generation.editing import MARGIN
+from unmask.generation.edits import MARGIN, inpaint, selected
 from unmask.pipeline import Pipeline
 
 SEAM = 3
 
 
 @pytest.fixture
-def editor():
+def model():
     return Pipeline(untrained(edge=8), torch.device("cpu")).editor
 
 
@@ -26,10 +26,10 @@ def picture():
     return Image.fromarray(pixels)
 
 
-def test_a_glimpse_decodes_what_changes_and_leaves_the_rest_as_it_was(editor, picture):
+def test_a_glimpse_decodes_what_changes_and_leaves_the_rest_as_it_was(model, picture):
     decoded = []
-    watched = replace(editor, decode=lambda codes: (decoded.append(codes.shape[1:]), editor.decode(codes))[1])
-    edit = watched.selected(picture, (60, 40, 16, 8), SEAM)
+    watched = replace(model, decode=lambda codes: (decoded.append(codes.shape[1:]), model.decode(codes))[1])
+    edit = selected(watched, picture, (60, 40, 16, 8), SEAM)
     num_codes = edit.patch.masked.size
     codes = torch.full((2, num_codes), K)
     one, other = (np.asarray(seen) for seen in edit.glimpse(codes))
@@ -45,13 +45,13 @@ def test_a_glimpse_decodes_what_changes_and_leaves_the_rest_as_it_was(editor, pi
 
 
 @pytest.mark.parametrize(("guidance", "twice"), [(1.0, ""), (2.0, " × 2 for guidance")])
-def test_guidance_by_what_surrounds_a_part_is_announced(editor, picture, capsys, guidance, twice):
-    editor.inpaint(picture, (60, 40, 4, 4), count=1, steps=1, guidance=guidance, progress=True)
+def test_guidance_by_what_surrounds_a_part_is_announced(model, picture, capsys, guidance, twice):
+    inpaint(model, picture, (60, 40, 4, 4), count=1, steps=1, guidance=guidance, progress=True)
     assert re.search(rf"drawing: at most \d+ windows × 1 passes{twice}, about", capsys.readouterr().err)
 
 
-def test_a_glimpse_of_a_whole_picture_is_what_is_drawn(editor, picture):
-    edit = editor.selected(picture, (0, 0, 130, 100), SEAM)
+def test_a_glimpse_of_a_whole_picture_is_what_is_drawn(model, picture):
+    edit = selected(model, picture, (0, 0, 130, 100), SEAM)
     codes = torch.randint(K + 1, (2, edit.patch.masked.size), generator=torch.Generator().manual_seed(0))
     for seen, drawn in zip(edit.glimpse(codes), edit.show(codes), strict=True):
         assert np.array_equal(np.asarray(seen), np.asarray(drawn))

@@ -1,0 +1,138 @@
+"""A model at work on pictures of any size, window by window."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from time import perf_counter
+from typing import Unpack
+
+import torch
+from PIL import Image
+from torch import Tensor
+
+from unmask.data.provenance import Provenance, inscribed
+from unmask.data.transforms import MAX_PIXELS, TOO_LARGE, to_pictures
+from unmask.diffusion.canvas import Canvas
+from unmask.diffusion.care import Work, plan_work
+from unmask.diffusion.fill import Denoiser
+from unmask.diffusion.sample import sample_codes
+from unmask.diffusion.settings import Use
+from unmask.errors import ConfigError
+from unmask.generation.sampler import Options, Request, Sampler, draws
+from unmask.progress import in_words, say
+
+
+@dataclass(frozen=True, kw_only=True)
+class Editor:
+    """A codec for any size and a prior of windows, told what to draw."""
+
+    encode: Callable[[Tensor], Tensor]
+    """(B, 3, H, W) images to (B, h, w) codes, on any grid."""
+    decode: Callable[[Tensor], Tensor]
+    """(B, h, w) codes, on any grid, to (B, 3, H, W) images, grey where they are MASK."""
+    sampler: Sampler
+    factor: int
+    """Pixels along the edge of a code."""
+    background: str
+    """What shows where a picture is transparent."""
+    asked: Request
+    prompts: Sequence[str] = ("",)
+    """What to draw; on a canvas along its longer side."""
+
+    def __post_init__(self) -> None:
+        if self.sampler.prior.causal:
+            raise ConfigError(
+                "an autoregressive prior draws codes in one order only: it fills in no part of a picture and "
+                "no larger canvas",
+                hint="train an absorbing one:  unmask train prior CODEC DATA --kind absorbing",
+            )
+
+    def told(self, use: Use, prompt: str | Sequence[str] = "", **how: Unpack[Options]) -> "Editor":
+        """The same, drawing as it is told; words that the model does not know are refused."""
+        prompts = [prompt] if isinstance(prompt, str) else [*prompt] or [""]
+        told = replace(self, asked=self.sampler.request(use, **how), prompts=prompts)
+        assert told.denoisers
+        return told
+
+    @draws
+    @torch.no_grad()
+    def canvas(
+        self, size: int | tuple[int, int], prompt: str | Sequence[str] = "", **how: Unpack[Options]
+    ) -> Image.Image:
+        """A picture of ``size`` in pixels, (width, height) or an edge, no smaller than those of the training.
+
+        What a code could be is the mean over all windows of the trained size that contain it. Several
+        prompts stand in a row along the longer side, and each window is told the one at its place.
+        """
+        size = (size, size) if isinstance(size, int) else size
+        told, grid = self.told("canvas", prompt, **how), self.grid(size)
+        asked, sampler = told.asked, told.sampler
+        work = plan_work(asked.settings, torch.ones(grid, dtype=torch.bool), self.window)
+        denoise = Canvas(told.denoisers, self.window, grid, work.settings, seed=asked.seed)
+        if asked.watch.progress:
+            told.announce(work, 1)
+        with asked.watch.of(denoise.mask_id) as on_step:
+            codes = sample_codes(
+                denoise,
+                range(1),
+                grid,
+                work.settings,
+                seed=asked.seed,
+                device=sampler.device,
+                curve=sampler.curve,
+                on_step=on_step,
+            )
+        picture = to_pictures(self.decode(codes.view(1, *grid)))[0].crop((0, 0, *size))
+        return inscribed(picture, replace(told.origin, task="canvas", size=size, settings=work.settings))
+
+    def grid(self, size: tuple[int, int]) -> tuple[int, int]:
+        """Rows and columns of codes of a picture of (width, height) pixels; refused if it cannot be drawn."""
+        (width, height), (h, w) = size, self.window
+        rows, columns = -(-height // self.factor), -(-width // self.factor)
+        if rows < h or columns < w:
+            raise ConfigError(
+                f"{width}×{height} pixels are too few: the model was trained on "
+                f"{w * self.factor}×{h * self.factor}, and no window of that size fits"
+            )
+        if width * height > MAX_PIXELS:
+            raise ConfigError(f"{width}×{height} pixels are {TOO_LARGE}")
+        return rows, columns
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """The grid that the prior knows."""
+        return self.sampler.prior.grid
+
+    @cached_property
+    def denoisers(self) -> Sequence[Denoiser]:
+        """Of windows, one for each prompt."""
+        return self.sampler.told(self.asked, self.prompts)
+
+    @property
+    def origin(self) -> Provenance:
+        """The model, and what it is told."""
+        prompt = self.prompts[0] if len(self.prompts) == 1 else tuple(self.prompts)
+        return replace(self.sampler.origin(self.asked), prompt=prompt or None)
+
+    @property
+    def by_context(self) -> bool:
+        """Whether guidance of an edit exaggerates its surroundings; else the denoiser is guided itself."""
+        return not any(self.prompts) and self.asked.guide is None and self.asked.settings.guidance != 1
+
+    def announce(self, work: Work, count: int, *, by_context: bool = False) -> None:
+        """Say how much work so many versions are; a denoiser that is told something is measured guided."""
+        seconds = work.passes * work.windows * count * self._seconds() * (2 if by_context else 1)
+        twice = " × 2 for guidance" if by_context or self.sampler.guides(self.asked) else ""
+        each = twice + (f" for each of {count} versions" if count > 1 else "")
+        less = "" if work.settings.care == "fast" or work.windows == 1 else "; with care fast it takes less"
+        say(f"drawing: at most {work}{each}, about {in_words(seconds)}{less}")
+
+    def _seconds(self) -> float:
+        """What a window takes, measured: a fifth of its codes are to be drawn."""
+        num_codes, denoise = self.window[0] * self.window[1], self.denoisers[0]
+        wanted = (torch.arange(num_codes) % 5 == 0)[None].to(self.sampler.device)
+        codes = torch.zeros_like(wanted, dtype=torch.int64).masked_fill(wanted, denoise.mask_id)
+        denoise(codes, wanted)  # the first call of all takes longer
+        start = perf_counter()
+        denoise(codes, wanted).cpu()
+        return perf_counter() - start
