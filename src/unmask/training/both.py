@@ -7,40 +7,33 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import torch
+from rich.table import Table
 
-from unmask.config import CodecTraining, PriorTraining, merge
-from unmask.data.codes import Codes, Stamp
-from unmask.data.pixels import PixelSet
+from unmask.config import merge
+from unmask.data.sources import open_source
+from unmask.data.views import num_views
 from unmask.errors import ConfigError, RunError
-from unmask.models import codec_from, open_model
-from unmask.presets import codec_preset, prior_preset
-from unmask.progress import in_words, say
+from unmask.models import open_model
+from unmask.presets import DEFAULT, codec_preset, prior_preset
+from unmask.progress import in_words, say, stderr
 from unmask.reading import DamagedError, parsing, read_json, reason
-from unmask.rng import generator
-from unmask.storage.bundles import Part
 from unmask.storage.files import write_json
-from unmask.training.codec_task import CodecTask
 from unmask.training.config import LoopConfig
-from unmask.training.engine import Engine
 from unmask.training.inputs import lasting, lasting_data
-from unmask.training.loop import Task
-from unmask.training.prior_task import PriorTask
+from unmask.training.pace import Pace, codec_pace, prior_pace, reading_pace
 from unmask.training.resolve import starting_settings
 from unmask.training.runs import Run
-from unmask.training.train import perceptual_of, train_codec, train_prior
+from unmask.training.train import train_codec, train_prior
 
 PLAN = "plan.json"
 ANOTHER = "name another:  --out runs/another"
-USABLE = 0.85  # of the time; the rest is for reading, encoding and validating
+USABLE = 0.95  # of the time; the rest is for checkpoints, and for what was measured too fast
 SHARES = {"codec": 0.4, "prior": 0.6}
 LEAST = 50  # steps of a stage
 VALIDATIONS = 4  # of a stage with fewer steps than its preset; each takes as long as several steps
 CROPS = 2  # of each picture, where there are hours and the codec sees random ones: encoding takes time
 CHECKPOINTS = 20  # of a stage, at least: a kill costs no more than a twentieth of it
-MEASURED = 3  # steps, after a first one
+PAGE = 30  # times as long as the samples of a validation: the page of results, as it was measured
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,25 +45,52 @@ class Plan:
     """A model whose codec is used as it is; else one is trained."""
     init: str | None = None
     """A model whose codec the training of ours starts from."""
-    preset: str = "emoji"
+    preset: str = DEFAULT
     size: int | None = None
+    images: dict[str, Any] = field(default_factory=dict)
+    """How pictures are cut: changes to the images of both stages."""
     hours: float | None = None
     engine: dict[str, Any] = field(default_factory=dict)
     steps: dict[str, int] = field(default_factory=dict, compare=False)
     """Of each stage."""
     paces: dict[str, float] = field(default_factory=dict, compare=False)
     """Seconds that a step of each takes."""
+    looks: dict[str, float] = field(default_factory=dict, compare=False)
+    """Seconds that a validation of each takes."""
+    others: dict[str, float] = field(default_factory=dict, compare=False)
+    """Seconds of all else, by name."""
+    page: bool = field(default=True, compare=False)
 
-    def __str__(self) -> str:
-        times = {stage: in_words(steps * self.paces[stage]) for stage, steps in self.steps.items()}
-        words = [f"{stage} {steps:,} steps, about {times[stage]}" for stage, steps in self.steps.items()]
-        return f"plan: {'; '.join(words)}"
+    @property
+    def rows(self) -> Iterator[tuple[str, str, float]]:
+        """What there is to do, how much of it, and its seconds."""
+        for name in ("measuring", "reading", "codec", "codes", "prior", "page"):
+            if name in self.others:
+                yield name, "", self.others[name]
+            elif name in self.steps:
+                steps, pace = self.steps[name], self.paces[name]
+                yield name, f"{steps:,} steps of {pace:.2g} s", steps * pace
+                times = math.ceil(steps / _changes(self, name)["loop"]["validate_every"])
+                yield "", f"{times} validations", times * self.looks.get(name, 0.0)
+
+    @property
+    def seconds(self) -> float:
+        """All of it."""
+        return sum(seconds for *_, seconds in self.rows)
+
+    def __rich__(self) -> Table:
+        table = Table("plan", "", "about", box=None, padding=(0, 2, 0, 0))
+        table.columns[2].justify = "right"
+        for name, much, seconds in (*self.rows, ("in all", "", self.seconds)):
+            table.add_row(name, much, in_words(seconds))
+        return table
 
 
 def train_both(out: Path, asked: Plan) -> Run:
     """Train what is missing of both stages into ``out``/codec and ``out``/prior; the last run it came to."""
     plan = _settled(out, asked)
-    for sentence in (str(plan), *_cautions(plan)):
+    stderr().print(plan)
+    for sentence in _cautions(plan):
         say(sentence)
     codec = plan.codec
     if codec is None:
@@ -85,10 +105,9 @@ def train_both(out: Path, asked: Plan) -> Run:
 
 def _cautions(plan: Plan) -> Iterator[str]:
     """What a user had better know about a plan before hours are spent on it."""
-    seconds = sum(steps * plan.paces[stage] for stage, steps in plan.steps.items())
-    if plan.hours is not None and seconds > 3600 * plan.hours:
+    if plan.hours is not None and plan.seconds > 3600 * plan.hours:
         yield f"longer than {in_words(3600 * plan.hours)}: a stage takes {LEAST} steps at least"
-    alone = plan.preset == "emoji" and not (plan.codec or plan.init or plan.size)
+    alone = plan.preset == DEFAULT and not (plan.codec or plan.init or plan.size)
     if alone and 2 * plan.steps["codec"] < _usual(plan, "codec").steps:
         yield "few steps for a codec from random weights: --init emoji starts from the built-in one"
 
@@ -104,12 +123,13 @@ def _stage(folder: Path, train: Callable[..., Run], changes: dict[str, Any]) -> 
 def _changes(plan: Plan, stage: str) -> dict[str, Any]:
     steps, usual = plan.steps[stage], _usual(plan, stage)
     loop = {"steps": steps, "save_every": min(usual.save_every, math.ceil(steps / CHECKPOINTS))}
-    if steps < usual.steps:
-        loop["validate_every"] = math.ceil(steps / VALIDATIONS)
-    images = {"size": plan.size} if plan.size and stage == "codec" else {}
-    if plan.hours is not None and stage == "prior":
-        images = {"crops": CROPS}
-    return {"preset": plan.preset, "loop": loop, "engine": plan.engine, "images": images}
+    loop["validate_every"] = math.ceil(steps / VALIDATIONS) if steps < usual.steps else usual.validate_every
+    return {"preset": plan.preset, "loop": loop, "engine": plan.engine, "images": _images(plan, stage)}
+
+
+def _images(plan: Plan, stage: str) -> dict[str, Any]:
+    size = {"size": plan.size} if plan.size and stage == "codec" else {}
+    return plan.images | size | ({"crops": CROPS} if plan.hours is not None and stage == "prior" else {})
 
 
 def _usual(plan: Plan, stage: str) -> LoopConfig:
@@ -131,7 +151,7 @@ def _settled(out: Path, asked: Plan) -> Plan:
                 raise DamagedError("it has not the steps and the pace of each stage")
     except FileNotFoundError:
         Run.check_free(out)
-        plan = _measured(asked)
+        plan = _planned(asked)
         out.mkdir(parents=True, exist_ok=True)
         write_json(out / PLAN, asdict(plan))
         return plan
@@ -144,89 +164,50 @@ def _settled(out: Path, asked: Plan) -> Plan:
     return there
 
 
-def _measured(asked: Plan) -> Plan:
+def _planned(asked: Plan) -> Plan:
     """The plan with as many steps as the preset has, or as there are hours for."""
-    steps, paces = _first_steps(asked)
+    start, (paces, looks, others) = perf_counter(), _measured(asked)
+    others["measuring"] = perf_counter() - start
+    usual = {stage: _usual(asked, stage) for stage in paces}
+    steps = {stage: loop.steps for stage, loop in usual.items()}
     if asked.hours is not None:
-        usable = 3600 * asked.hours * USABLE / sum(SHARES[stage] for stage in paces)
-        steps = {stage: max(LEAST, int(usable * SHARES[stage] / pace)) for stage, pace in paces.items()}
-    return replace(asked, steps=steps, paces=paces)
+        usable = 3600 * asked.hours * USABLE - sum(others.values())
+        share = usable / sum(SHARES[stage] for stage in paces)
+        steps = {
+            stage: max(LEAST, _fitting(share * SHARES[stage], paces[stage], looks[stage], usual[stage]))
+            for stage in paces
+        }
+    return replace(asked, steps=steps, paces=paces, looks=looks, others=others)
 
 
-def _first_steps(asked: Plan) -> tuple[dict[str, int], dict[str, float]]:
-    """The preset's steps of every stage that is to be trained, and the seconds that one takes."""
-    steps, paces, engine = {}, {}, {"engine": asked.engine}
+def _fitting(seconds: float, pace: float, look: float, usual: LoopConfig) -> int:
+    """The steps of a stage that there is time for, with the validations that so many have."""
+    few = int((seconds - VALIDATIONS * look) / pace)
+    many = int((seconds - look) / (pace + look / usual.validate_every))  # the last one whenever it ends
+    return few if few < usual.steps else max(many, usual.steps - 1)
+
+
+def _measured(asked: Plan) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
+    """Seconds that a step of each stage takes, that a validation does, and all else."""
+    source, engine = open_source(asked.data), asked.engine
+    paces: dict[str, Pace] = {}
+    changes = {"engine": engine, "images": _images(asked, "prior")}
+    prior = starting_settings(asked.preset, prior_preset, "prior", changes=changes, codec=asked.codec)
+    images = prior.images
     if asked.codec:
         model = open_model(asked.codec)
         part, size = model.codec, model.image_size
     else:
-        changes = engine | ({"images": {"size": asked.size}} if asked.size else {})
-        settings = starting_settings(asked.preset, codec_preset, "codec", changes=changes, init=asked.init)
-        task = _codec_of_noise(settings)
-        steps["codec"], paces["codec"] = settings.loop.steps, _pace(task, "codec")
-        part, size = task.bundle(0, {}).codec, settings.images.size
-    prior = starting_settings(asked.preset, prior_preset, "prior", changes=engine)
-    steps["prior"], paces["prior"] = prior.loop.steps, _pace(_prior_of_noise(prior, part, size), "prior")
-    return steps, paces
-
-
-def _pace(task: Task, stage: str) -> float:
-    say(f"measuring a few steps of the {stage} on noise")
-    task.step(0)
-    start = perf_counter()
-    for step in range(1, 1 + MEASURED):
-        metrics = task.step(step)
-    for value in metrics.values():
-        value.item()  # waits for the device
-    return (perf_counter() - start) / MEASURED
-
-
-def _noise(values: int, *shape: int) -> npt.NDArray[np.int64]:
-    return torch.randint(values, shape, generator=generator(0, "noise")).numpy()
-
-
-def _codec_of_noise(settings: CodecTraining) -> CodecTask:
-    size, count = settings.images.size, 2 * settings.optim.batch
-    noise = _noise(256, count, size, size, 3).astype(np.uint8)
-    train = PixelSet([""] * count, np.arange(count), lambda rows: noise[rows], [""])
-    nothing = PixelSet([], np.arange(0), lambda rows: noise[rows], [])
-    return CodecTask(
-        settings.codec,
-        settings.loss,
-        settings.optim,
-        settings.loop,
-        Engine(settings.engine),
-        train,
-        nothing,
-        flip=settings.images.flip,
-        perceptual=perceptual_of(settings),
-        about={},
-    )
-
-
-def _prior_of_noise(settings: PriorTraining, codec: Part, size_px: int) -> PriorTask:
-    engine, network, count = Engine(settings.engine), codec_from(codec), 2 * settings.optim.batch
-    edge, K = network.config.grid(size_px), network.codebook_size
-    stamp = Stamp(
-        codec=codec.fingerprint,
-        pixels=("", ""),
-        data="",
-        image_size=size_px,
-        grid=(edge, edge),
-        codebook_size=K,
-        flips=False,
-        num_train=count,
-        num_validation=0,
-    )
-    noise = _noise(K, *stamp.shape).astype(stamp.dtype)
-    return PriorTask(
-        settings.prior,
-        settings.diffusion,
-        settings.optim,
-        settings.loop,
-        engine,
-        Codes(stamp, noise),
-        codec=codec,
-        decode=network.decode,
-        about={},
-    )
+        changes = {"engine": engine, "images": _images(asked, "codec")}
+        codec = starting_settings(asked.preset, codec_preset, "codec", changes=changes, init=asked.init)
+        paces["codec"], part = codec_pace(codec)
+        images, size = replace(codec.images, crops=images.crops), codec.images.size
+    paces["prior"], encoding = prior_pace(prior, part, size)
+    images = replace(images, size=size)
+    views = images.num_crops * num_views(flip=images.flip, shift=images.shift)
+    others = {"reading": len(source) * reading_pace(source, images), "codes": len(source) * views * encoding}
+    if asked.page:
+        others["page"] = PAGE * paces["prior"].shown
+    validated = len(source) * images.validation
+    looks = {stage: validated * pace.validated + pace.shown for stage, pace in paces.items()}
+    return {stage: pace.step for stage, pace in paces.items()}, looks, others

@@ -20,13 +20,14 @@ from unmask.data.pixels import PixelSet
 from unmask.data.transforms import contact_sheet, to_pictures, to_tensor
 from unmask.evaluation.inception import Inception
 from unmask.evaluation.reconstruction import measure_reconstructions
+from unmask.progress import say
 from unmask.rng import generator
 from unmask.storage.bundles import Bundle, Part
 from unmask.training.config import LoopConfig, OptimConfig
 from unmask.training.ema import Ema
 from unmask.training.engine import Engine
-from unmask.training.optim import adam, descend, learning_rate
-from unmask.training.scalars import averaged
+from unmask.training.optim import adam, averaged, descend, learning_rate
+from unmask.training.transfer import shared_layers
 
 NUM_SHOWN = 8  # validation pictures that a person follows through training
 
@@ -82,9 +83,14 @@ class CodecTask:
         self._counts = torch.zeros(self._codec.codebook_size, dtype=torch.int64, device=engine.device)
 
     def start_from(self, part: Part) -> None:
-        """Begin with the weights of a codec instead of random ones."""
-        self._codec.load_state_dict(part.tensors)
-        self._ema.module.load_state_dict(part.tensors)
+        """Begin with the weights of a codec instead of random ones, as far as the networks are alike."""
+        tensors, count = shared_layers(part.tensors, self._codec.state_dict())
+        if not count:
+            raise RuntimeError("no layer of the two codecs is alike")
+        if count < len(tensors) and self._engine.is_first:
+            say(f"{count} of {len(tensors)} tensors of the codec are taken over; the others are random")
+        self._codec.load_state_dict(tensors)
+        self._ema.module.load_state_dict(tensors)
 
     def begin(self) -> None:
         """Let the quantiser start from latents of the first batches, unless it keeps its codebook."""

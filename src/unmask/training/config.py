@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from tyro.conf import arg
 
 from unmask.devices import Device, Precision
-from unmask.errors import ConfigError, require_at_least
+from unmask.errors import ConfigError, require_at_least, require_share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +42,7 @@ class OptimConfig:
         require_at_least(0, "optim", self, "warmup", "cooldown", "clip", "weight_decay")
         if not 0 < self.lr < math.inf:
             raise ConfigError(f"optim.lr={self.lr} is not a positive number")
-        for name, share in (("beta1", self.beta1), ("beta2", self.beta2), ("ema-decay", self.ema_decay)):
-            if not 0 <= share < 1:
-                raise ConfigError(f"optim.{name}={share} is not in [0, 1)")
+        require_share("optim", self, "beta1", "beta2", "ema_decay")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,12 +108,9 @@ class DiffusionConfig:
 
     def __post_init__(self) -> None:
         require_at_least(1, "diffusion", self, "steps", "validation_draws")
-        if not 0 <= self.label_smoothing < 1:
-            raise ConfigError(f"diffusion.label-smoothing={self.label_smoothing} is not in [0, 1)")
+        require_share("diffusion", self, "label_smoothing", "text_share")
         if self.times == "cosine" and (self.loss != "mlm" or self.masking != "random"):
             raise ConfigError(
                 f"diffusion.times=cosine needs mlm and random masking, not {self.loss}, {self.masking}",
                 hint="type: --loss mlm --diffusion.masking random",
             )
-        if not 0 <= self.text_share < 1:
-            raise ConfigError(f"diffusion.text-share={self.text_share} is not in [0, 1)")

@@ -82,10 +82,8 @@ def train(task: Task, run: Run, config: LoopConfig, engine: Engine) -> int:
             stopping = engine.largest(stop.signal)
             if done % config.save_every == 0 or ending or stopping:
                 _save(task, run, engine, done, config.keep, window, best)
-            if ending:
-                return 0
-            if stopping:
-                return stopping
+            if ending or stopping:
+                return 0 if ending else stopping
     return 0
 
 

@@ -1,10 +1,10 @@
-"""Optimisers and the learning rate over time."""
+"""Optimisers, the learning rate over time, and what a step of several passes comes to."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from unmask.errors import ConfigError
@@ -72,3 +72,8 @@ def descend(optimizer: Optimizer, lr: float, clip: float) -> None:
         torch.nn.utils.clip_grad_norm_(weights, clip)
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
+
+
+def averaged(passes: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of each metric over the passes of one step; it stays on the device until someone reads it."""
+    return {name: torch.stack([metrics[name].detach() for metrics in passes]).mean() for name in passes[0]}

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from einops import rearrange
 from PIL import Image
 from torch import Tensor
@@ -20,11 +19,10 @@ from unmask.data.pixels import Indices
 from unmask.data.transforms import contact_sheet, to_pictures
 from unmask.data.vocabulary import END, Vocabulary
 from unmask.diffusion.autoregressive import autoregress
-from unmask.diffusion.fill import fill
 from unmask.diffusion.guidance import Given
 from unmask.diffusion.likelihood import Noise, Prior, Score, bits_per_code, cost_curve, join, likelihood_of
-from unmask.diffusion.schedule import even_plan
-from unmask.diffusion.settings import Settings
+from unmask.diffusion.sample import sample_codes
+from unmask.diffusion.settings import UNTUNED, Settings
 from unmask.models import vocabulary_from
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import NO_TEXT, Text, Transformer
@@ -33,8 +31,7 @@ from unmask.storage.bundles import Bundle, Part
 from unmask.training.config import DiffusionConfig, LoopConfig, OptimConfig
 from unmask.training.ema import Ema
 from unmask.training.engine import Engine
-from unmask.training.optim import descend, learning_rate, optimizer_of
-from unmask.training.scalars import averaged
+from unmask.training.optim import averaged, descend, learning_rate, optimizer_of
 from unmask.training.transfer import with_other_words
 
 NUM_SAMPLES = 16  # drawn at every validation
@@ -187,16 +184,12 @@ class PriorTask:
     @torch.no_grad()
     def pictures(self) -> dict[str, Image.Image]:
         """Samples of the averaged prior, the same numbers of the same seed every time."""
-        prior, images, seed = self._ema.module, range(NUM_SAMPLES), self._loop.seed
-        N, words = prior.num_positions, self._shown_words()
+        prior, images, device = self._ema.module, range(NUM_SAMPLES), self._engine.device
+        how: dict[str, Any] = {"seed": self._loop.seed, "device": device, "words": self._shown_words()}
         if prior.causal:
-            device = self._engine.device
-            codes = autoregress(prior, images, Settings(), seed=seed, device=device, words=words)
+            codes = autoregress(prior, images, Settings(), **how)
         else:
-            masked = torch.full((NUM_SAMPLES, N), prior.mask_id)
-            plan = F.pad(even_plan(images, N, SAMPLE_STEPS, seed=seed), (words.shape[1], 0))
-            rows = torch.cat([words, masked], dim=1).to(self._engine.device)
-            codes = fill(prior, rows, plan, Settings(), seed=seed)[:, words.shape[1] :]
+            codes = sample_codes(prior, images, prior.grid, Settings(steps=SAMPLE_STEPS), **how)
         height, width = prior.grid
         grids = rearrange(codes, "B (h w) -> B h w", h=height, w=width)
         return {"samples": contact_sheet(to_pictures(self._decode(grids)), columns=NUM_SAMPLES // 2)}
@@ -234,7 +227,8 @@ class PriorTask:
             | self._some_captions()
             | {"prior_step": step, "prior_validation": dict(validation), "curve": self._curve}
         )
-        return Bundle(codec=self._codec, prior=Part(config=config, tensors=tensors), about=about)
+        sampling = {} if prior.causal else UNTUNED
+        return Bundle(self._codec, Part(config=config, tensors=tensors), about, sampling)
 
     def _some_captions(self) -> dict[str, list[str]]:
         """Captions of the training, evenly chosen, to be sampled where nothing else is asked for."""

@@ -5,12 +5,13 @@ Free of torch until a model or a run is named, so that ``--help`` is instant.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from unmask.config import CodecTraining, PriorTraining, merge
 from unmask.errors import BundleError, ConfigError, RunError
+from unmask.prior.config import PriorConfig
 
 Stage = Literal["codec", "prior"]
 T = TypeVar("T", CodecTraining, PriorTraining)
@@ -113,6 +114,7 @@ def _network_of(model: str, stage: Stage) -> dict[str, Any]:
     config = bundle.parts[stage].config
     if stage == "prior":
         settled = ("codebook_size", "grid", "words", "caption_length")  # by codec and captions
-        return {"prior": {key: config[key] for key in config if key not in settled}}
+        known = {key: config[key] for key in config if key not in settled}
+        return {"prior": asdict(merge(PriorConfig(), known))}  # also what is younger than the model
     quantizer = config["quantizer"] | {"kmeans_batches": 0}  # its codebook is there already
     return {"codec": config | {"quantizer": quantizer}, "images": {"size": bundle.image_size}}

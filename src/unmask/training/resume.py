@@ -64,10 +64,8 @@ def _check_same(run: Run, settings: CodecTraining | PriorTraining, pictures: str
     before = merge(settings, run.config["settings"])
     for part, value in settings.lasting.items():
         if before.lasting[part] != value:
-            message = (
-                f"{run.folder} was started with other settings under {part}; a run keeps those to its end"
-            )
-            raise RunError(message, hint=ANOTHER)
+            message = f"{run.folder} was started with other settings under {part}"
+            raise RunError(f"{message}; a run keeps those to its end", hint=ANOTHER)
     if run.config.get("pictures", pictures) != pictures:
         raise RunError(
             f"the pictures are not those that {run.folder} was started with; a run keeps them to its end",

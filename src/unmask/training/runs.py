@@ -39,8 +39,9 @@ class Run:
     """One training on disk."""
 
     def __init__(self, folder: Path, config: dict[str, Any], *, tensorboard: bool = False) -> None:
-        self.folder = folder
-        self.config = config
+        self.folder, self.config = folder, config
+        self._log_path, self._samples = folder / "log.jsonl", folder / "samples"
+        self._checkpoints = folder / "checkpoints"
         self.stopped_by = 0
         """The signal that ended this training before its end, if one did."""
         self._board = _open_board(folder) if tensorboard else None
@@ -144,7 +145,10 @@ class Run:
         folders = self._saved()
         for folder in reversed(folders):
             try:
-                return _read_checkpoint(folder)
+                with parsing():
+                    about, state = tensors.load(folder)
+                    _check_format(folder, about["format"])
+                    return about["step"], state
             except (OSError, DamagedError) as error:
                 LOGGER.warning("%s is damaged and passed over: %s", folder, reason(error))
         if folders:
@@ -180,18 +184,6 @@ class Run:
         if self._board:
             self._board.add_image(name, np.asarray(image.convert("RGB")), step, dataformats="HWC")
             self._board.flush()
-
-    @property
-    def _log_path(self) -> Path:
-        return self.folder / "log.jsonl"
-
-    @property
-    def _samples(self) -> Path:
-        return self.folder / "samples"
-
-    @property
-    def _checkpoints(self) -> Path:
-        return self.folder / "checkpoints"
 
     def _saved(self) -> list[Path]:
         """The folders of all checkpoints, the oldest first."""
@@ -236,13 +228,6 @@ class Run:
 def _write_config(folder: Path, config: dict[str, Any]) -> None:
     content = {"format": FORMAT, "unmask": __version__, "config": config}
     files.write_json(folder / "config.json", files.sealed(content))
-
-
-def _read_checkpoint(folder: Path) -> tuple[int, dict[str, Any]]:
-    with parsing():
-        about, state = tensors.load(folder)
-        _check_format(folder, about["format"])
-        return about["step"], state
 
 
 def _check_format(folder: Path, number: int) -> None:

@@ -12,7 +12,7 @@ from unmask.devices import Precision, tuned_allocator
 from unmask.errors import BundleError, ConfigError
 from unmask.evaluation.inception import Inception
 from unmask.models import codec_from, open_model
-from unmask.presets import codec_preset, prior_preset
+from unmask.presets import DEFAULT, codec_preset, prior_preset
 from unmask.progress import say
 from unmask.storage.bundles import Bundle, Part
 from unmask.third_party.weights import require
@@ -30,7 +30,7 @@ def train_codec(
     data: str | None = None,
     *,
     out: str | Path = "runs/codec",
-    preset: str | CodecTraining = "emoji",
+    preset: str | CodecTraining = DEFAULT,
     init: str | None = None,
     resume: bool = False,
     **changes: Any,
@@ -83,7 +83,7 @@ def train_codec(
             say("plain L1, no perceptual loss: pictures will be softer than with --loss.perceptual vgg")
         size, grid = settings.images.size, settings.codec.grid(settings.images.size)
         what = f"pictures of {size}×{size} pixels as {grid}×{grid} codes"
-        return _train(task, run, settings, engine, "unmask train codec", what)
+        return _train(task, run, settings, engine, what)
 
 
 def train_prior(
@@ -91,7 +91,7 @@ def train_prior(
     data: str | None = None,
     *,
     out: str | Path = "runs/prior",
-    preset: str | PriorTraining = "emoji",
+    preset: str | PriorTraining = DEFAULT,
     init: str | None = None,
     resume: bool = False,
     **changes: Any,
@@ -144,7 +144,7 @@ def train_prior(
     with open_run(settings, inputs, out, resume, engine) as run:
         captions = ", and its caption" if codes.stamp.captions else ""
         what = "{}×{} codes of a picture".format(*codes.stamp.grid) + captions
-        return _train(task, run, settings, engine, "unmask train prior", what)
+        return _train(task, run, settings, engine, what)
 
 
 def _given(name: str, value: str | None, run_config: Mapping[str, Any]) -> str:
@@ -217,9 +217,7 @@ def _start(task: CodecTask | PriorTask, part: Part, init: str) -> None:
         raise BundleError(message, hint="leave the settings of the network to the model") from None
 
 
-def _train(
-    task: Task, run: Run, settings: CodecTraining | PriorTraining, engine: Engine, command: str, what: str
-) -> Run:
+def _train(task: Task, run: Run, settings: CodecTraining | PriorTraining, engine: Engine, what: str) -> Run:
     loop, optim = settings.loop, settings.optim
     if engine.is_first:
         say(
@@ -228,8 +226,6 @@ def _train(
             f"{optim.cooldown}, metrics every {loop.log_every} steps, validation every {loop.validate_every}"
         )
     run.stopped_by = train(task, run, loop, engine)
-    if engine.is_first and run.stopped_by:
-        say(f"stopped and saved. Go on:  {command} --resume {run.folder}")
-    elif engine.is_first:
+    if engine.is_first and not run.stopped_by:
         say(f"done: the best model is {run.folder / 'best'}")
     return run

@@ -12,15 +12,16 @@ import torch
 from PIL import Image
 
 from tests.unit.training.test_train import CODEC, LOOP, PRIOR
-from unmask import sweep
 from unmask.cli.main import run_command
 from unmask.data.config import ImagesConfig
 from unmask.diffusion.likelihood import code_nats
+from unmask.diffusion.settings import Settings
 from unmask.errors import ConfigError, DataError, RunError, UnmaskError
 from unmask.evaluation.features import Extractor
 from unmask.evaluation.kid import kid, pairs_of
 from unmask.pipeline import load
 from unmask.samples import SampleFolder
+from unmask.sweeps import evaluate as sweep
 from unmask.third_party import weights
 from unmask.training.train import train_codec, train_prior
 
@@ -56,6 +57,13 @@ def model():
     return load("prior/best", "cpu")
 
 
+def test_a_new_model_is_sampled_well_untuned_and_by_name_as_in_the_paper(model):
+    assert model.settings("sample") == Settings(steps=64, temperature=0.9, remask=1.0)
+    assert model.settings("canvas") == Settings(temperature=0.8, remask=1.0, care="balanced")
+    assert model.settings("edit") == model.settings("canvas")
+    assert model.settings("sample", "paper") == Settings()
+
+
 def same(some, others):
     return all(np.array_equal(one, other) for one, other in zip(some, others, strict=True))
 
@@ -67,10 +75,14 @@ def test_a_model_knows_the_words_of_its_training(model):
 
 
 def test_pictures_follow_the_prompt_of_their_number(model):
-    one, other = (model.sample(2, words, steps=4, guidance=3) for words in ("red house", "dark tree"))
+    one, other = (
+        model.sample(2, words, steps=4, guidance=3, settings="paper") for words in ("red house", "dark tree")
+    )
     assert not same(one, other)
-    assert same([one[0], other[1]], model.sample(2, ["red house", "dark tree"], steps=4, guidance=3))
-    assert same(one, model.sample(2, "Red: HOUSE!", steps=4, guidance=3))
+    assert same(
+        [one[0], other[1]], model.sample(2, ["red house", "dark tree"], steps=4, guidance=3, settings="paper")
+    )
+    assert same(one, model.sample(2, "Red: HOUSE!", steps=4, guidance=3, settings="paper"))
 
 
 def test_without_a_prompt_pictures_are_as_those_of_the_training(model):
@@ -85,10 +97,13 @@ def test_guidance_has_no_say_where_nothing_is_told(model):
 
 
 def test_negative_words_and_a_guide_change_what_is_drawn(model):
-    plain = model.sample(2, "red house", steps=4, guidance=3)
-    assert not same(plain, model.sample(2, "red house", negative="dark tree", steps=4, guidance=3))
+    plain = model.sample(2, "red house", steps=4, guidance=3, settings="paper")
+    assert not same(
+        plain, model.sample(2, "red house", negative="dark tree", steps=4, guidance=3, settings="paper")
+    )
     assert same(
-        model.sample(2, "red house", steps=4), model.sample(2, "red house", steps=4, guidance=3, guide=model)
+        model.sample(2, "red house", steps=4, settings="paper"),
+        model.sample(2, "red house", steps=4, guidance=3, settings="paper", guide=model),
     )
 
 

@@ -5,7 +5,7 @@ import pytest
 from unmask.cli.settings import starting_point
 from unmask.config import merge
 from unmask.errors import ConfigError
-from unmask.presets import CODEC, codec_preset
+from unmask.presets import CODEC, codec_preset, prior_preset
 from unmask.training.resolve import resized, starting_settings
 
 
@@ -42,3 +42,9 @@ def test_multipliers_of_ones_own_are_kept():
 def test_the_command_line_says_the_size():
     settings = starting_point(["photos", "--size", "128"], codec_preset, "codec").settings
     assert (settings.images.size, settings.codec.factor) == (128, 8)
+
+
+def test_a_prior_to_start_from_settles_settings_that_are_younger_than_it():
+    settings = starting_settings("small", prior_preset, "prior", changes={}, init="emoji")
+    assert prior_preset("small").prior.merge == 2
+    assert settings.prior.merge == 1
