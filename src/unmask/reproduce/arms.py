@@ -36,8 +36,7 @@ SAMPLERS = {
 
 def temperature(lab: Lab) -> dict[str, Step]:
     """Samples at two temperatures."""
-    prior = lab.prior()
-    return {f"temperature {t}": lab.samples(prior, f"--temperature {t}") for t in (1.0, 0.9)}
+    return {f"temperature {t}": lab.samples(lab.prior(), f"--temperature {t}") for t in (1.0, 0.9)}
 
 
 def steps(lab: Lab) -> dict[str, Step]:
@@ -89,9 +88,8 @@ def quantisers(lab: Lab) -> dict[str, Step]:
 
 def diversity(lab: Lab) -> dict[str, Step]:
     """Samples at four temperatures."""
-    prior = lab.prior()
     return {
-        f"temperature {t}": lab.samples(prior, f"--temperature {t}", "prdc,diversity")
+        f"temperature {t}": lab.samples(lab.prior(), f"--temperature {t}", "prdc,diversity")
         for t in (0.5, 0.7, 0.9, 1.0)
     }
 

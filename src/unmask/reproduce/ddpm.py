@@ -51,7 +51,7 @@ def train(pixels: PixelSet, network: Any, minutes: float, rng: torch.Generator) 
     """Train by Adam on the squared error of the noise; its scheduler, and how many steps it took."""
     scheduler, optimizer = diffusers().DDIMScheduler(STEPS), torch.optim.Adam(network.parameters(), lr=1e-3)
     start, seconds = time.perf_counter(), 60 * minutes
-    with bar("training a DDPM") as report:
+    with bar("training a DDPM", unit="seconds") as report:
         for step, images in enumerate(_batches(pixels, rng)):
             if (passed := time.perf_counter() - start) >= seconds:
                 return scheduler, step

@@ -30,12 +30,8 @@ def ddpm(
     return {**metrics(drawn, pixels.split("validation")), "minutes": minutes, "step": steps}
 
 
-METHODS: dict[str, Callable[..., Found]] = {
-    "speed": speed,
-    "inpainting": inpainting,
-    "windows": windows,
-    "ddpm": ddpm,
-}
+_METHODS: tuple[Callable[..., Found], ...] = (speed, inpainting, windows, ddpm)
+METHODS = {method.__name__: method for method in _METHODS}
 assert METHODS.keys() == set(NAMES)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from unmask.progress import in_words
 from unmask.reproduce.claims import CLAIMS
 from unmask.reproduce.manifest import SCALES, Claim
-from unmask.reproduce.verdicts import Arms, Outcome, Test, judge, over_seeds, overall, value
+from unmask.reproduce.verdicts import Arms, Outcome, Test, judge, of_arm, overall
 
 RESULTS = "results.json"
 HEAD = """# The paper's claims, run again
@@ -118,13 +118,7 @@ def _tests(tests: Sequence[Test], seeds: Sequence[Arms]) -> str:
 
 def _arms(claim: Claim, seeds: Sequence[Arms]) -> str:
     names = dict.fromkeys(arm for arms in seeds for arm in arms)
-    rows = []
-    for name in names:
-        cells = []
-        for metric in claim.metrics:
-            values = [each for arms in seeds if (each := value(arms.get(name, {}), metric))]
-            cells.append(str(over_seeds(values)) if values else "–")
-        rows.append([name, *cells])
+    rows = [[name, *(str(of_arm(name, each, seeds) or "–") for each in claim.metrics)] for name in names]
     return _table(["", *claim.metrics], rows)
 
 

@@ -1,5 +1,6 @@
 """Plots of a reproduction, from its results alone. They take matplotlib."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,9 @@ from typing import Any
 from unmask.reproduce.claims import CLAIMS
 from unmask.reproduce.manifest import Claim
 from unmask.reproduce.page import plot_name, seeds_of
-from unmask.reproduce.verdicts import Arms, over_seeds, value
+from unmask.reproduce.verdicts import Arms, of_arm, over_seeds, value
+
+PANELS, HEIGHT = 4, 3.4  # side by side, and inches of a row of them
 
 
 def plot(results: Mapping[str, Any], folder: Path) -> None:
@@ -16,7 +19,7 @@ def plot(results: Mapping[str, Any], folder: Path) -> None:
 
     for claim in CLAIMS:
         if seeds := seeds_of(claim, results):
-            figure: Any = Figure(figsize=(9, 3.4), layout="constrained")
+            figure: Any = Figure(figsize=(9, HEIGHT), layout="constrained")
             found = list(seeds[0].values())
             if any(claim.metrics[0] in point for each in found for point in each.get("curve", ())):
                 _curves(figure.subplots(), claim, seeds)
@@ -48,15 +51,11 @@ def _curves(axes: Any, claim: Claim, seeds: Sequence[Arms]) -> None:
             (at[0]["step"], over_seeds([each for one in at if (each := value(one, metric))]))
             for at in zip(*curves, strict=False)  # as far as all seeds went: patience ends each by itself
         ]
-        steps, means = [step for step, _ in points], [point.mean for _, point in points]
-        errors = [point.error for _, point in points]
-        axes.plot(steps, means, marker="o", markersize=3, label=arm)
-        axes.fill_between(
-            steps,
-            [mean - error for mean, error in zip(means, errors, strict=True)],
-            [mean + error for mean, error in zip(means, errors, strict=True)],
-            alpha=0.25,
-        )
+        steps = [step for step, _ in points]
+        axes.plot(steps, [point.mean for _, point in points], marker="o", markersize=3, label=arm)
+        low = [point.mean - point.error for _, point in points]
+        high = [point.mean + point.error for _, point in points]
+        axes.fill_between(steps, low, high, alpha=0.25)
     axes.set(xlabel="training step", ylabel=f"validation {metric}")
     axes.legend(frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
@@ -65,13 +64,15 @@ def _curves(axes: Any, claim: Claim, seeds: Sequence[Arms]) -> None:
 def _points(figure: Any, claim: Claim, seeds: Sequence[Arms]) -> None:
     """A panel for each metric, a point for each arm."""
     shown = [metric for metric in claim.metrics if any(value(f, metric) for f in seeds[0].values())]
-    panels = figure.subplots(1, len(shown), squeeze=False)[0]
-    for axes, metric in zip(panels, shown, strict=True):
+    rows = math.ceil(len(shown) / PANELS)
+    panels = figure.subplots(rows, math.ceil(len(shown) / rows), squeeze=False).flat
+    figure.figure.set_figheight(HEIGHT * rows)
+    for axes in panels[len(shown) :]:
+        axes.set_visible(False)
+    for axes, metric in zip(panels[: len(shown)], shown, strict=True):
         for place, arm in enumerate(seeds[0]):
-            values = [each for arms in seeds if (each := value(arms.get(arm, {}), metric))]
-            if values:
-                point = over_seeds(values)
+            if point := of_arm(arm, metric, seeds):
                 axes.errorbar(place, point.mean, point.error, marker="o", capsize=3)
-        axes.set(title=metric.replace("_", " "))
+        axes.set_title(metric.replace("_", " "), fontsize="small")
         axes.set_xticks(range(len(seeds[0])), list(seeds[0]), rotation=40, ha="right", fontsize="x-small")
         axes.spines[["top", "right"]].set_visible(False)

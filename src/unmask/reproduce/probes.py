@@ -5,8 +5,8 @@
 Each is a function of its arguments; what it finds has standard errors beside it.
 """
 
-import time
 from collections.abc import Callable
+from itertools import product
 from statistics import fmean, stdev
 from typing import Any, Literal
 
@@ -22,7 +22,8 @@ from unmask.evaluation.estimate import mean_of
 from unmask.evaluation.features import features_of, inception_features
 from unmask.evaluation.results import plain
 from unmask.pipeline import load
-from unmask.progress import bar
+from unmask.progress import bar, took
+from unmask.reproduce.arms import OURS, SLOWER
 from unmask.reproduce.ddpm import denoise, unet
 from unmask.rng import derive, generator
 
@@ -52,24 +53,21 @@ def speed(absorbing: str, autoregressive: str, /, *, steps: int, count: int = BA
     )
     seconds["ddpm"] = [each * 1000 / TIMED for each in seconds["ddpm"]]
     found: Found = {f"seconds_{name}": fmean(each) / count for name, each in seconds.items()}
-    for ours in ("all_steps", "few_steps"):
-        for slower in ("ddpm", "autoregressive"):
-            ratios = [b / a for a, b in zip(seconds[ours], seconds[slower], strict=True)]
-            found[f"{slower}_by_{ours}"] = fmean(ratios)
-            found[f"{slower}_by_{ours}_error"] = stdev(ratios) / ROUNDS**0.5
+    for ours, slower in product(OURS, SLOWER):
+        ratios = [b / a for a, b in zip(seconds[ours], seconds[slower], strict=True)]
+        found[f"{slower}_by_{ours}"] = fmean(ratios)
+        found[f"{slower}_by_{ours}_error"] = stdev(ratios) / ROUNDS**0.5
     return found
 
 
 def take_turns(ways: dict[str, Callable[[], object]]) -> dict[str, list[float]]:
     """Seconds of each in every round but the first, which warms up."""
     seconds: dict[str, list[float]] = {name: [] for name in ways}
-    with bar("timing") as report:
+    with bar("timing", unit="rounds") as report:
         for turn in range(1 + ROUNDS):
             report(turn, 1 + ROUNDS)
             for name, act in ways.items():
-                start = time.perf_counter()
-                act()
-                seconds[name].append(time.perf_counter() - start)
+                seconds[name].append(took(act))
     return {name: each[1:] for name, each in seconds.items()}
 
 
@@ -144,6 +142,5 @@ def metrics(pictures: Pixels8, real: PixelSet) -> Found:
             report(first, len(pictures))
             parts.append(extractor(pictures[first : first + BATCH]))
     fake = torch.cat(parts)
-    return dict(
-        plain({name: one for each in METRICS for name, one in comparison.measure(each, fake).items()})
-    )
+    found = (comparison.measure(metric, fake) for metric in METRICS)
+    return dict(plain({name: value for each in found for name, value in each.items()}))

@@ -1,6 +1,5 @@
 """``unmask reproduce``: do what the claims ask for, then write down what came of it."""
 
-import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
@@ -21,7 +20,7 @@ from unmask.reproduce.plots import plot
 from unmask.reproduce.steps import Step
 from unmask.reproduce.verdicts import value
 from unmask.rng import generator
-from unmask.storage.files import accessing, write_bytes, write_json
+from unmask.storage.files import accessing, write_bytes, write_csv, write_json
 
 MAX_SEEDS = 20
 Results = dict[str, Any]
@@ -119,7 +118,7 @@ def write(results: Results, out: Path) -> Path:
     target = out / "paper.md"
     with accessing(out):
         write_json(out / RESULTS, results)
-        write_bytes(out / "results.csv", _csv(results).encode())
+        write_csv(out / "results.csv", _rows(results))
         write_bytes(target, page(results).encode())
     try:
         plot(results, out)
@@ -128,15 +127,9 @@ def write(results: Results, out: Path) -> Path:
     return target
 
 
-def _csv(results: Results) -> str:
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(("claim", "seed", "arm", "metric", "value", "standard_error"))
-    table.writerows(_rows(results))
-    return text.getvalue()
-
-
 def _rows(results: Results) -> Iterator[Sequence[object]]:
+    """The table of all metrics, its heading first."""
+    yield "claim", "seed", "arm", "metric", "value", "standard_error"
     for claim in CLAIMS:
         for seed, arms in zip(results["arms"].get(claim.name, {}), seeds_of(claim, results), strict=True):
             for (arm, found), metric in product(arms.items(), claim.metrics):

@@ -31,7 +31,7 @@ class Value(NamedTuple):
         return f"{self.mean:.{digits}f} ± {self.error:.{digits}f}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Test:
     """A comparison of two arms by a metric, as the paper has it."""
 
@@ -39,12 +39,12 @@ class Test:
     better: str
     worse: str | float
     """An arm, or a number."""
+    paper: str
+    """The paper's own numbers."""
     higher: bool = False
     """Whether more is better."""
     no_worse: bool = False
     """Whether the claim is only that it is not worse, beyond chance."""
-    paper: str
-    """The paper's own numbers."""
 
 
 class Outcome(NamedTuple):
@@ -65,6 +65,12 @@ def value(found: Mapping[str, Any], metric: str) -> Value | None:
     if not errors and metric in ("bits", "bits_per_code", "nearer"):
         errors = [found["standard_error"]]
     return Value(found[metric], errors[0] if errors else math.nan)
+
+
+def of_arm(arm: str, metric: str, seeds: Sequence[Arms]) -> Value | None:
+    """A metric of an arm over the seeds that have it."""
+    values = [each for arms in seeds if (each := value(arms.get(arm, {}), metric))]
+    return over_seeds(values) if values else None
 
 
 def over_seeds(values: Sequence[Value]) -> Value:
