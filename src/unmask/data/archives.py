@@ -15,7 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import IO, Any
 
-from unmask.data.base import MAX_FILE_BYTES, Entry, Source, combined_hash, stat_hash
+from unmask.data.base import MAX_FILE_BYTES, Entry, Source, combined_hash, reading, stat_hash
 from unmask.errors import DataError
 from unmask.reading import DamagedError, Readable, parse_json, parsing, printable, read_json, reason
 from unmask.storage.files import cache_folder, sealed, unsealed, write_json
@@ -31,7 +31,7 @@ class ZipSource(Source):
 
     def __init__(self, path: Path, name: str | None = None) -> None:
         super().__init__(name or str(path))
-        with self._reading(self.name):
+        with reading(self.name):
             self._zip = zipfile.ZipFile(path)
         self._lock = threading.Lock()  # the handle has one position in the file
 

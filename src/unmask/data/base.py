@@ -55,13 +55,13 @@ class Source(ABC):
     @cached_property
     def fingerprint(self) -> str:
         """A hash that changes whenever the contents may have changed; found without reading them."""
-        with self._reading(self.name):
+        with reading(self.name):
             return self._identify()
 
     @cached_property
     def entries(self) -> Sequence[Entry]:
         """All pictures, in the order of their names unless the source has an order of its own."""
-        with self._reading(self.name):
+        with reading(self.name):
             return self._list()
 
     def __len__(self) -> int:
@@ -78,7 +78,7 @@ class Source(ABC):
             raise DataError(entry.problem)
         if entry.size_bytes > MAX_FILE_BYTES:
             raise DataError(f"{entry.size_bytes / 1e9:.1f} GB is more than a picture may have")
-        with self._reading():
+        with reading():
             return self._read(index)
 
     def captions(self) -> Sequence[str | None]:
@@ -87,20 +87,11 @@ class Source(ABC):
 
     def read_beside(self, name: str) -> bytes:
         """The content of one of the files ``beside`` the pictures."""
-        with self._reading(printable(name)):
+        with reading(printable(name)):
             return self._read_beside(name)
 
     def _read_beside(self, name: str) -> bytes:
         raise AssertionError("only sources that list files have files beside")
-
-    @contextmanager
-    def _reading(self, what: str = "") -> Iterator[None]:
-        """Have whatever the block raises of ``what`` it reads as a DataError."""
-        try:
-            with parsing():
-                yield
-        except (OSError, DamagedError) as error:
-            raise DataError(f"{what} cannot be read: {reason(error)}".strip()) from error
 
     def _wanted(self, name: str) -> bool:
         """Whether a file is a picture by its name; others are counted, unless they are hidden."""
@@ -112,6 +103,16 @@ class Source(ABC):
             self.others[suffix or path.name] += 1
             self.beside += [name] if suffix in NOTES else []
         return suffix in SUFFIXES
+
+
+@contextmanager
+def reading(what: object = "", how: str = "", *, hint: str | None = None) -> Iterator[None]:
+    """Have whatever the block raises of ``what`` it reads as a DataError; ``how`` is what it was read as."""
+    try:
+        with parsing():
+            yield
+    except (OSError, DamagedError) as error:
+        raise DataError(f"{what} cannot be read{how}: {reason(error)}".strip(), hint=hint) from error
 
 
 def content_hash(data: bytes) -> str:

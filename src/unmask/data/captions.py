@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from posixpath import splitext
 from typing import Any
 
-from unmask.data.base import MAX_FILE_BYTES, Source
+from unmask.data.base import MAX_FILE_BYTES, Source, reading
 from unmask.data.config import num_clusters
 from unmask.errors import DataError
 from unmask.reading import (
@@ -27,7 +27,6 @@ from unmask.reading import (
     parsing,
     printable,
     read_bytes,
-    reason,
 )
 
 METADATA = ("metadata.jsonl", "metadata.csv")
@@ -213,25 +212,20 @@ def _from_class_folders(source: Source) -> Captions:
 
 
 def _read_labels(path: Path) -> Sequence[Any]:
-    try:
+    with reading(path, " as an array", hint=NONE):
         labels = map_array(path)
         if labels.ndim != 1 or labels.dtype.kind not in "iuU":
             raise DataError(
                 f"{path} holds {labels.dtype} of shape {labels.shape}; wanted a row of integers or words",
                 hint=NONE,
             )
-        with parsing():
-            values: list[Any] = labels.tolist()
-    except (OSError, DamagedError) as error:
-        raise DataError(f"{path} cannot be read as an array: {reason(error)}", hint=NONE) from error
+        values: list[Any] = labels.tolist()
     return values
 
 
 def _bytes_of(path: Path) -> bytes:
-    try:
+    with reading(path, hint=NONE):
         return read_bytes(path, MAX_FILE_BYTES)
-    except (OSError, DamagedError) as error:
-        raise DataError(f"{path} cannot be read: {reason(error)}", hint=NONE) from error
 
 
 def _decoded(data: bytes, name: str) -> str:

@@ -183,7 +183,9 @@ def encode_pixels(
         if there is None or not _has_captions(out, there, stamp):  # rows that are whole may have lost theirs
             there = stamp
             if processes.is_first:
-                _write_about(out, stamp, captions)
+                if stamp.captions:
+                    files.write_json(out / CAPTIONS, list(captions))
+                _write_stamp(out, stamp)
     except OSError as error:
         message = files.shortage(out, stamp.shape[0] * stamp.layout.row_bytes, error)
         raise DataError(message, hint="make room and say it again: it goes on from here") from error
@@ -194,17 +196,11 @@ def open_codes(folder: Path, codec: str) -> Codes:
     """The store at ``folder``; refused unless the codec of that fingerprint made it."""
     stamp = _read_stamp(folder)
     _check_codec(folder, stamp, codec)
-    rows = _load(folder, stamp)
+    rows, again = _load(folder, stamp), f"say again:  unmask encode CODEC {stamp.data} --out {folder}"
     if rows is None:
-        raise DataError(
-            f"{folder / CODES} is damaged, or what stands beside it",
-            hint=f"say again:  unmask encode CODEC {stamp.data} --out {folder}",
-        )
+        raise DataError(f"{folder / CODES} is damaged, or what stands beside it", hint=again)
     if not _has_captions(folder, stamp, stamp):
-        raise DataError(
-            f"{folder / CAPTIONS} is absent or damaged",
-            hint=f"say again:  unmask encode CODEC {stamp.data} --out {folder}",
-        )
+        raise DataError(f"{folder / CAPTIONS} is absent or damaged", hint=again)
     captions: list[Caption] = read_json(folder / CAPTIONS) if stamp.captions else []
     return Codes(stamp, rows, captions)
 
@@ -291,12 +287,6 @@ def _read_stamp(folder: Path) -> Stamp:
 
 def _write_stamp(folder: Path, stamp: Stamp) -> None:
     files.write_json(folder / STAMP, files.sealed(asdict(stamp)))
-
-
-def _write_about(folder: Path, stamp: Stamp, captions: Sequence[Caption]) -> None:
-    if stamp.captions:
-        files.write_json(folder / CAPTIONS, list(captions))
-    _write_stamp(folder, stamp)
 
 
 def _batches(

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
 
 from PIL import Image
@@ -24,11 +25,12 @@ def edit_folder(
 
     ``edit`` makes versions of the picture in a file, such as ``lambda file: model.inpaint(file, mask)``. The
     results of cat.jpg are cat.png or, of several, cat-1.png and so on; beside cat.webp they are cat.jpg.png.
+    What is there already and is another picture stays; they then have the next free numbers.
     A picture of which nothing comes, such as one that a mask does not fit, is told to ``on_problem`` and left
     out.
     """
     place, written = Path(out), list[Path]()
-    with accessing(Path(folder), "read"):
+    with accessing(Path(folder), "be read"):
         pictures = sorted(path for path in Path(folder).iterdir() if path.suffix.lower() in SUFFIXES)
     problem: UnmaskError = DataError(f"there are no pictures in {folder}")
     names = _names(pictures)
@@ -37,22 +39,19 @@ def edit_folder(
         if place.samefile(folder):
             hint = "name another folder for the results"
             raise DataError(f"{out} holds the pictures themselves", hint=hint)
-    with bar("pictures") as report:
+    with bar("editing") as report:
         for number, (path, name) in enumerate(zip(pictures, names, strict=True)):
             report(number, len(pictures))
             try:
                 versions = edit(path)
-                files = numbered(place / f"{name}.png", len(versions))
-                if taken := set(files).intersection(written):
+                file = place / f"{name}.png"
+                if taken := set(numbered(file, len(versions))).intersection(written):
                     raise DataError(f"{min(taken)} is the result of another picture", hint="rename one")
             except UnmaskError as error:
                 problem = error
                 on_problem(f"left out: {path.name}: {error}")
                 continue
-            for file, version in zip(files, versions, strict=True):
-                with accessing(file):
-                    write_bytes(file, encoded(version))
-                written.append(file)
+            written += write_beside(versions, file)
     if not written:
         raise problem
     return written
@@ -68,7 +67,26 @@ def _names(pictures: Sequence[Path]) -> list[str]:
     return names
 
 
-def numbered(path: Path, count: int) -> list[Path]:
+def numbered(path: Path, count: int, first: int = 1) -> list[Path]:
     """Files for so many pictures: the one itself, or several numbered after it."""
-    several = [path.with_stem(f"{path.stem}-{number}") for number in range(1, count + 1)]
-    return several if count > 1 else [path]
+    several = [path.with_stem(f"{path.stem}-{number}") for number in range(first, first + count)]
+    return several if count > 1 or first > 1 else [path]
+
+
+def write_beside(pictures: Sequence[Image.Image], path: Path) -> list[Path]:
+    """Write pictures to a file and those numbered after it; what holds another picture stays.
+
+    Then they have the next free numbers, and written again the same ones.
+    """
+    files = [encoded(picture) for picture in pictures]
+    places = ([*zip(numbered(path, len(files), first), files, strict=True)] for first in count(1))
+    with accessing(path):
+        place = next(each for each in places if all(_is_free(*one) for one in each))
+        for one in place:
+            write_bytes(*one)
+    return [file for file, _ in place]
+
+
+def _is_free(path: Path, content: bytes) -> bool:
+    """Whether a file is absent, or holds this already."""
+    return not path.exists() or path.read_bytes() == content

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from unmask.data.base import Entry, Source, combined_hash, stat_hash
+from unmask.data.base import Entry, Source, combined_hash, reading, stat_hash
 from unmask.errors import DataError
-from unmask.reading import DamagedError, parsing, read_at_most, reason
+from unmask.reading import read_at_most
 
 IMAGES = re.compile(r"images([-.])idx3-ubyte(\.gz)?$")
 MAX_BYTES = 1 << 30  # of a file, which is held in memory
@@ -69,11 +69,8 @@ class IdxSource(Source):
 
 def _read_idx(path: Path, num_axes: int) -> Bytes:
     """The array of unsigned bytes in an IDX file, packed or not."""
-    try:
-        with parsing(), (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
-            data = read_at_most(file, MAX_BYTES)
-    except (OSError, DamagedError) as error:
-        raise DataError(f"{path} cannot be read: {reason(error)}") from error
+    with reading(path), (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+        data = read_at_most(file, MAX_BYTES)
     header = 4 + 4 * num_axes
     if len(data) < header or data[:4] != bytes([0, 0, 8, num_axes]):
         raise DataError(f"{path} is not an IDX file of unsigned bytes along {num_axes} axes")

@@ -37,7 +37,7 @@ def places(path: Path) -> list[Place]:
     """All keys of a database in their order, and where their values are; a DamagedError if it is damaged."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
-        return list(_Tree(file, size))
+        return _Tree(file, size).places()
 
 
 class _Tree:
@@ -51,13 +51,11 @@ class _Tree:
         _, _, self._root, self._entries = max(metas)  # the newer transaction
         self._visited = 0
 
-    def __iter__(self) -> Iterator[Place]:
-        found = 0
-        for place in self._walk(self._root, MAX_DEPTH) if self._root != NO_PAGE else ():
-            found += 1
-            yield place
-        if found != self._entries:
-            raise DamagedError(f"it holds {found} values, not {self._entries}")
+    def places(self) -> list[Place]:
+        found = list(self._walk(self._root, MAX_DEPTH)) if self._root != NO_PAGE else []
+        if len(found) != self._entries:
+            raise DamagedError(f"it holds {len(found)} values, not {self._entries}")
+        return found
 
     def _walk(self, number: int, depth: int) -> Iterator[Place]:
         self._visited += 1

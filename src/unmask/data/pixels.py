@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -98,32 +99,25 @@ class Pixels:
         pairs: Collection[int],
         captions: Sequence[Caption] = (),
     ) -> None:
-        usable = [line for line in lines if is_usable(line)]
-        places = [number for number, line in enumerate(lines) if is_usable(line)]
         self.unusable = [Unusable(*line) for line in lines if not is_usable(line)]
-        self._names = [name for name, _, _ in usable]
-        self._digests = [digest for _, _, digest in usable]
+        places = [number for number, line in enumerate(lines) if is_usable(line)]
+        names, groups, digests = zip(*(lines[number] for number in places), strict=True)
         usable_pairs = {row for row, number in enumerate(places) if number in pairs}
-        self._captions = [captions[number] for number in places] if captions else [None] * len(places)
-        self._rows = split([group for _, group, _ in usable], config.validation, usable_pairs)
-        self._read = read
-        self._crop = Crop.of(config)
+        self._rows = split(groups, config.validation, usable_pairs)
+        told = [captions[number] for number in places] if captions else ()
+        rows = np.arange(len(places))
+        self._whole = PixelSet(list(names), rows, read, digests, told, Crop.of(config))
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._whole)
 
     def split(self, name: Part) -> "PixelSet":
         """The pictures to train on, those of validation (none of them when that is 0), or the pairs."""
-        return self._of(self._rows[name])
+        return self._whole.take(self._rows[name])
 
     def whole(self) -> "PixelSet":
         """All pictures, of whatever part."""
-        return self._of(range(len(self)))
-
-    def _of(self, rows: Sequence[int]) -> "PixelSet":
-        names, digests = ([column[row] for row in rows] for column in (self._names, self._digests))
-        captions = [self._captions[row] for row in rows]
-        return PixelSet(names, np.array(rows, np.int64), self._read, digests, captions, self._crop)
+        return self._whole
 
     @property
     def fingerprints(self) -> tuple[str, str]:
@@ -151,8 +145,6 @@ class PixelSet:
     ) -> None:
         self.names = names
         self.captions: Sequence[Caption] = captions or [None] * len(names)
-        self.fingerprint = combined_hash([*digests, crop] if crop else digests)
-        """A hash of the pixels of all pictures, in order; the same wherever and however they are stored."""
         self._rows = rows
         self._read = read
         self._digests = digests
@@ -163,8 +155,12 @@ class PixelSet:
 
     def __getitem__(self, some: slice) -> "PixelSet":
         """A part of them, numbered from 0."""
-        names, digests, captions = self.names[some], self._digests[some], self.captions[some]
-        return PixelSet(names, self._rows[some], self._read, digests, captions, self._crop)
+        return self.take(range(len(self))[some])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the pixels of all pictures, in order; the same wherever and however they are stored."""
+        return combined_hash([*self._digests, self._crop] if self._crop else self._digests)
 
     def spread(self, count: int) -> list[int]:
         """At most ``count`` numbers, evenly from the first picture to the last: a set's face."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from unmask.data import lmdb
 from unmask.data.archives import BuiltinSource, TarSource, ZipSource
-from unmask.data.base import MAX_FILE_BYTES, Entry, Source, combined_hash, stat_hash
+from unmask.data.base import MAX_FILE_BYTES, Entry, Source, combined_hash, reading, stat_hash
 from unmask.data.captions import read_list
 from unmask.data.idx import IdxSource, idx_files, is_idx
 from unmask.errors import DataError
@@ -176,7 +176,7 @@ class NpySource(Source):
     def __init__(self, path: Path) -> None:
         super().__init__(str(path))
         self._path = path
-        with self._reading(self.name):
+        with reading(self.name):
             self._rows = map_array(path)
         if self._rows.dtype != np.uint8 or self._rows.ndim != 4 or self._rows.shape[3] != 3:
             raise DataError(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from unmask.data.base import Source, content_hash
 from unmask.data.config import ImagesConfig
 from unmask.data.crops import Crop
+from unmask.data.pixels import spread
 from unmask.data.prepare import Prepared, Unusable, prepare_all
 from unmask.data.transforms import Pixels8
 from unmask.progress import Report
@@ -36,8 +37,7 @@ class Survey:
 
     def shown(self) -> list[Pixels8]:
         """At most ``SAMPLE`` squares, evenly spread over the set."""
-        count = min(SAMPLE, len(self.sample))
-        return [self.sample[place * len(self.sample) // count] for place in range(count)]
+        return [self.sample[place] for place in spread(SAMPLE, len(self.sample))]
 
     def add(self, item: Prepared | Unusable, *, pair: bool = False) -> None:
         """Count one more picture."""

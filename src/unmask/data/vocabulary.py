@@ -16,6 +16,7 @@ from unmask.errors import ConfigError, DataError
 
 END = 0
 MAX_WORDS = 8192  # of a vocabulary: the most frequent
+FEW = 32  # words that are named, all of them, to who asks for another
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
@@ -73,6 +74,10 @@ class Vocabulary:
         return " ".join(self.words[token - 1] for token in tokens if token != END)
 
     def _suggest(self, unknown: Sequence[str]) -> str:
-        near = (", ".join(difflib.get_close_matches(word, self.words, n=3)) for word in unknown)
-        told = zip(unknown, near, strict=True)
-        return " and no ".join(f"{word!r} (near: {known})" if known else f"{word!r}" for word, known in told)
+        return " and no ".join(f"{word!r}{self._instead_of(word)}" for word in unknown)
+
+    def _instead_of(self, word: str) -> str:
+        """Known words like one that is not; where there are few, all of them."""
+        if near := difflib.get_close_matches(word, self.words, n=3):
+            return f" (near: {', '.join(near)})"
+        return f" (known: {', '.join(self.words)})" if len(self.words) <= FEW else ""

@@ -1,7 +1,7 @@
 """What the two layouts share: names inside blocks, quantisers and minGPT's Transformer."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from unmask.codec.autoencoder import Autoencoder
@@ -38,9 +38,9 @@ def read_quantizer(ledger: Ledger, prefix: str) -> QuantizerConfig:
 
 
 def read_codec(
-    ledger: Ledger, config: CodecConfig, layers: Mapping[str, Sequence[str]], *, prefix: str, shortcut: str
+    ledger: Ledger, config: CodecConfig, layer: Callable[[str, int], str], *, prefix: str, shortcut: str
 ) -> Part:
-    """The codec of a file whose ``layers`` are, side by side with ours, those of encoder and decoder."""
+    """The codec of a file; ``layer`` is its name of a layer of our encoder or decoder."""
     codebook = "embed.weight" if config.quantizer.kind == "gumbel" else "embedding.weight"
     inner = _LAYER | {"shortcut": (shortcut,)}
 
@@ -50,10 +50,8 @@ def read_codec(
         if name.startswith("quantizer.logits."):
             return [name.replace("quantizer.logits", f"{prefix}quantize.proj")]
         side, index, *path, end = name.split(".")
-        layer = layers[side][int(index)]
-        return (
-            [".".join([layer, one, end]) for one in inner.get(path[0], path)] if path else [f"{layer}.{end}"]
-        )
+        name = layer(side, int(index))
+        return [".".join([name, one, end]) for one in inner.get(path[0], path)] if path else [f"{name}.{end}"]
 
     tensors = translate(ledger, shapes(lambda: Autoencoder(config)), theirs)
     return Part(asdict(config), tensors)

@@ -57,20 +57,20 @@ def import_official(vqgan: Path, prior: Path | None = None, *, heads: int | None
 
 
 def _read_codec(ledger: Ledger) -> Part:
-    config = _codec_config(ledger)
-    num_layers = _num_layers(config)
-    sides = {"encoder": ENCODER, "decoder": GENERATOR}
-    layers = {side: [f"{blocks}.{i}" for i in range(num_layers)] for side, blocks in sides.items()}
-    part = read_codec(ledger, config, layers, prefix="ae.", shortcut="conv_out")
+    part = read_codec(ledger, _codec_config(ledger), _layer, prefix="ae.", shortcut="conv_out")
     for name, tensor in part.tensors.items():  # what blocks of one width carry along unused
         side, index, *path = name.split(".")
         if path == ["conv1", "bias"] and f"{side}.{index}.shortcut.bias" not in part.tensors:
             C = len(tensor)
-            ledger.take(f"{layers[side][int(index)]}.conv_out.weight", (C, C, 1, 1))
-            ledger.take(f"{layers[side][int(index)]}.conv_out.bias", (C,))
+            ledger.take(f"{_layer(side, int(index))}.conv_out.weight", (C, C, 1, 1))
+            ledger.take(f"{_layer(side, int(index))}.conv_out.bias", (C,))
     ledger.leave(*LEFT_ASIDE)
     ledger.close()
     return part
+
+
+def _layer(side: str, index: int) -> str:
+    return f"{ENCODER if side == 'encoder' else GENERATOR}.{index}"
 
 
 def _codec_config(ledger: Ledger) -> CodecConfig:
@@ -83,7 +83,6 @@ def _codec_config(ledger: Ledger) -> CodecConfig:
     for level in levels:
         residuals.append([f"{ENCODER}.{number + place}" for place, kind in enumerate(level) if kind == "r"])
         number += len(level) + 1
-    quantizer = read_quantizer(ledger, "ae.")
     return CodecConfig(
         width=width,
         multipliers=level_widths(ledger, width, residuals),
@@ -91,7 +90,7 @@ def _codec_config(ledger: Ledger) -> CodecConfig:
         attention=tuple(2**number for number, level in enumerate(levels) if "a" in level),
         code_width=_code_width(ledger, last=sum(map(len, levels)) + len(levels) + 4),
         groups=GROUPS,
-        quantizer=quantizer,
+        quantizer=read_quantizer(ledger, "ae."),
     )
 
 
@@ -120,12 +119,6 @@ def _code_width(ledger: Ledger, last: int) -> int:
         ("ae.quantize.embedding.weight", 1),
         ("ae.quantize.embed.weight", 1),
     )
-
-
-def _num_layers(config: CodecConfig) -> int:
-    """Blocks of the encoder, and of the generator: both have the same."""
-    levels = len(config.multipliers)
-    return config.blocks * (levels + len(config.attention)) + levels - 1 + 6
 
 
 def _read_prior(ledger: Ledger, heads: int | None) -> Part:

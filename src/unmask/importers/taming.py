@@ -77,7 +77,9 @@ def _get(settings: Mapping[str, Any], path: Path, keys: list[str]) -> int:
 def _read_codec(ledger: Ledger, prefix: str) -> Part:
     config = _codec_config(ledger, prefix)
     layers = {"encoder": _encoder_layers(config, prefix), "decoder": _decoder_layers(config, prefix)}
-    return read_codec(ledger, config, layers, prefix=prefix, shortcut="nin_shortcut")
+    return read_codec(
+        ledger, config, lambda side, index: layers[side][index], prefix=prefix, shortcut="nin_shortcut"
+    )
 
 
 def _codec_config(ledger: Ledger, prefix: str) -> CodecConfig:
@@ -145,8 +147,8 @@ def _read_gpt(ledger: Ledger, settings: dict[str, Any], path: Path, edge: int) -
     """The GPT of a checkpoint; it begins with an ordinary code that stands for nothing."""
     unconditional = settings.get("unconditional") is True
     if not unconditional and settings.get("cond_stage_config") != "__is_unconditional__":
-        message = f"the prior of {ledger.path} is told more than codes (cond_stage_config in {path})"
-        raise WeightsError(f"{message}; unmask has no conditions", hint=CODEC_ALONE)
+        message = f"the prior of {ledger.path} is conditional (cond_stage_config in {path})"
+        raise WeightsError(f"{message}; only unconditional ones are imported", hint=CODEC_ALONE)
     order = settings.get("permuter_config") or {}
     if order and not str(order.get("target", "")).endswith(".Identity"):
         raise WeightsError(

@@ -62,6 +62,16 @@ class Layout:
         """32 hexadecimal digits that stand for the bytes of a row."""
         return hashlib.blake2b(row, digest_size=16, key=self.key).hexdigest()
 
+    def indexed(self, made: Iterable[Item]) -> Iterator[tuple[Line, npt.NDArray[Any] | None]]:
+        """The line of each item and, where a file keeps rows, its row."""
+        for labels, row in made:
+            line = list(labels)
+            if row is not None:
+                assert (row.shape, row.dtype) == (self.shape, self.dtype)
+                line.append(self.hash(row.tobytes()))
+            assert self.has_row(line) == (row is not None), "a line tells by its length"
+            yield line, row if self.file else None
+
     def header(self, num_rows: int) -> bytes:
         """The beginning of the .npy; numpy leaves room in it, so its length is the same for any number."""
         header = io.BytesIO()
@@ -94,6 +104,7 @@ def open_rows(
 
     ``make`` turns some of the numbers below ``total`` into what there is to append for each, ``batch`` of
     them at a time. ``processes`` share that, and all of them call this; the first writes, after ``begin``.
+    Where the index alone is kept, rows stay with the process that made them: only lines reach the first.
     """
     found = load_rows(folder, layout)
     if processes.agreed(lambda: found is not None):
@@ -102,9 +113,10 @@ def open_rows(
         if rows:
             begin(rows)
         start = processes.agreed(lambda: len(rows.lines) if rows else total)
-        for labels, row in processes.share(make, range(start, total), batch):
+        indexed = processes.share(lambda numbers: layout.indexed(make(numbers)), range(start, total), batch)
+        for line, row in indexed:
             assert rows, "only the first process is given anything"
-            rows.append(*labels, row=row)
+            rows.append(line, row)
             report(len(rows.lines), total)
     processes.barrier()
     return _whole(folder, layout)
@@ -161,16 +173,11 @@ class Growing:
             rows.write(layout.header(0))  # true at the end
         self._salvage()
 
-    def append(self, *labels: str, row: npt.NDArray[Any] | None = None) -> None:
+    def append(self, line: Line, row: npt.NDArray[Any] | None) -> None:
         """Write one more row, or its line alone; from here on a kill does not lose it."""
-        line = list(labels)
-        if row is not None:
-            assert (row.shape, row.dtype) == (self._layout.shape, self._layout.dtype)
-            line.append(self._layout.hash(row.tobytes()))
-            if self._rows:
-                self._rows.write(row.tobytes())
-                self._rows.flush()
-        assert self._layout.has_row(line) == (row is not None), "a line tells by its length"
+        if self._rows and row is not None:
+            self._rows.write(row.tobytes())
+            self._rows.flush()
         text = json.dumps(line).encode()
         self._index.write(b"%s\t%08x\n" % (text, zlib.crc32(text)))
         self._index.flush()

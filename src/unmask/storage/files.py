@@ -13,15 +13,17 @@ A folder that takes long to fill grows instead: it is new, several processes may
 leaves of it is gone on with.
 """
 
+import csv
 import errno
 import fcntl
 import hashlib
+import io
 import json
 import os
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -47,21 +49,17 @@ def free_name(path: Path) -> Path:
 @contextmanager
 def in_cache(what: str) -> Iterator[Path]:
     """The cache folder, for a block that keeps ``what`` there; one sentence says so if it cannot."""
-    folder = cache_folder()
-    try:
+    with accessing(folder := cache_folder(), f"hold {what}", hint="UNMASK_CACHE=/a/larger/disk"):
         yield folder
-    except OSError as error:
-        message = f"{folder} cannot hold {what}: {error.strerror}"
-        raise DataError(message, hint="UNMASK_CACHE=/a/larger/disk") from error
 
 
 @contextmanager
-def accessing(path: Path, done: str = "written") -> Iterator[None]:
-    """Turn what the disk refuses into a sentence that names what was to be read, written or deleted."""
+def accessing(path: Path, doing: str = "be written", *, hint: str | None = None) -> Iterator[None]:
+    """Turn what the disk refuses into a sentence: this path cannot be written, be read, hold samples."""
     try:
         yield
     except OSError as error:
-        raise DataError(f"{path} cannot be {done}: {error.strerror}") from error
+        raise DataError(f"{path} cannot {doing}: {error.strerror}", hint=hint) from error
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -99,6 +97,13 @@ def _stream(path: Path) -> IO[bytes] | None:
 def write_json(path: Path, value: Any) -> None:
     """Put ``value`` at ``path`` as readable JSON, atomically."""
     write_bytes(path, (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
+
+
+def write_csv(path: Path, rows: Iterable[Iterable[object]]) -> None:
+    """Put the rows of a table at ``path``, its heading first, as CSV, atomically."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    write_bytes(path, text.getvalue().encode())
 
 
 @contextmanager

@@ -28,14 +28,10 @@ def read(file: str, content: bytes) -> dict[str, Tensor]:
         raise WeightsError(f"{file} cannot be read: {error}") from error
 
 
-def _read_state_dict(content: bytes) -> dict[str, Tensor]:
-    return dict(torch.load(io.BytesIO(content), map_location="cpu", weights_only=True))
-
-
 _READERS: dict[str, Callable[[bytes], dict[str, Tensor]]] = {
     ".ckpt": pickles.read_numpy,
     ".pt": pickles.read_torchscript,
-    ".pth": _read_state_dict,
+    ".pth": lambda content: dict(torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)),
     ".safetensors": safetensors.torch.load,
 }
 
@@ -50,18 +46,6 @@ def under_our_names(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
             raise ValueError(f"it holds {key!r}, which is no part of the networks known here")
         ours.update({name: value.contiguous() for name, value in rule(match, tensor).items()})
     return ours
-
-
-def _kept(match: re.Match[str], tensor: Tensor) -> dict[str, Tensor]:
-    return {match[0]: tensor}
-
-
-def _unused(match: re.Match[str], tensor: Tensor) -> dict[str, Tensor]:
-    return {}
-
-
-def _trunk(match: re.Match[str], tensor: Tensor) -> dict[str, Tensor]:
-    return {f"trunk.{match[1]}": tensor}
 
 
 def _head(match: re.Match[str], tensor: Tensor) -> dict[str, Tensor]:
@@ -120,9 +104,9 @@ def _unit_scale(match: re.Match[str], tensor: Tensor) -> dict[str, Tensor]:
 
 
 _RULES: dict[str, Callable[[re.Match[str], Tensor], dict[str, Tensor]]] = {
-    r"(trunk|heads|conv|mixed)[\w.]*": _kept,
-    r"classifier\..*|fc\..*|.*\.num_batches_tracked": _unused,
-    r"features\.(\d+\.(?:weight|bias))": _trunk,  # torchvision
+    r"(trunk|heads|conv|mixed)[\w.]*": lambda match, tensor: {match[0]: tensor},
+    r"classifier\..*|fc\..*|.*\.num_batches_tracked": lambda match, tensor: {},  # of no use
+    r"features\.(\d+\.(?:weight|bias))": lambda match, tensor: {f"trunk.{match[1]}": tensor},  # torchvision
     r"lin(\d)\.model\.1\.weight": _head,  # the lpips package
     r"NetLinLayer_(\d)/Conv_0/kernel": _head,
     r"(VGG16|AlexNet)_0/Conv_(\d+)/(kernel|bias)": _flax,

