@@ -1,11 +1,27 @@
-"""What a person's hands do on the page."""
+"""What a person's hands do on the page, and what axe finds on it."""
 
 import io
+from importlib.resources import files
 
 from playwright.sync_api import expect
 
 from unmask.data.sources import open_source
 from unmask.data.transforms import decode, square
+
+# Light and dark, a phone, a window half as wide as a screen.
+LOOKS = [
+    {},
+    {"color_scheme": "dark"},
+    {"viewport": {"width": 390, "height": 844}},
+    {"viewport": {"width": 800, "height": 900}},
+]
+
+
+def findings(page):
+    """What axe has to say about the page as it is, and where."""
+    page.evaluate((files("axe_core_python") / "axe.min.js").read_text())
+    found = page.evaluate("axe.run()")["violations"]
+    return [(problem["id"], [node["html"] for node in problem["nodes"]]) for problem in found]
 
 
 def button(page, name, **options):

@@ -1,14 +1,13 @@
 """What lasts: pictures found again, compared, and drawn again from what their files say."""
 
 import base64
-from importlib.resources import files
 
 import numpy as np
 import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from tests.browser.actions import button, field, set_range
+from tests.browser.actions import LOOKS, button, field, findings, set_range
 from tests.browser.conftest import studio
 from tests.untrained import untrained
 from unmask.cli.main import main
@@ -147,17 +146,13 @@ def test_settings_go_back_to_the_form_and_pictures_to_an_edit(tab, tmp_path):
     expect(page.locator(".notice").last).to_contain_text("does not say")
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 844}}]
-)
+@pytest.mark.parametrize("options", LOOKS, ids=str)
 def test_the_gallery_has_no_findings_of_axe(tab, options):
     page = tab("create", **options)
     create(page, 2)
     page.locator("nav").get_by_role("link", name="Gallery").click()
     expect(page.locator("#gallery .kept").first).to_be_visible()
-    page.evaluate((files("axe_core_python") / "axe.min.js").read_text())
-    for look in (lambda: None, lambda: page.locator("#gallery .kept button").first.click()):
-        look()
-        found = page.evaluate("axe.run()")["violations"]
-        assert [(problem["id"], problem["nodes"][0]["html"]) for problem in found] == []
+    assert findings(page) == []
+    page.locator("#gallery .kept button").first.click()
+    assert findings(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -9,7 +9,7 @@ from tests.browser.conftest import studio
 
 @pytest.fixture(scope="module")
 def address(chromium, tmp_path_factory):
-    with studio("emoji-words", "--keep", str(tmp_path_factory.mktemp("kept"))) as address:
+    with studio("emoji", "--keep", str(tmp_path_factory.mktemp("kept"))) as address:
         yield address
 
 
@@ -18,7 +18,8 @@ def draw(page, prompt, steps, count):
     set_range(page, "Pictures", count)
     set_range(page, "Steps", steps)
     button(page, "Create pictures").click()
-    expect(page.locator("#create .batch").first.locator(".tile:enabled")).to_have_count(count)
+    drawn = page.locator("#create .batch", has_text=f"“{prompt}”")
+    expect(drawn.locator(".tile:enabled")).to_have_count(count)
 
 
 def test_what_a_prompt_drew_is_found_by_its_words(tab, shot, steps):

@@ -1,11 +1,11 @@
 """Models to choose from, and trainings to watch."""
 
 import re
-from importlib.resources import files
 
+import pytest
 from playwright.sync_api import expect
 
-from tests.browser.actions import button, set_range
+from tests.browser.actions import LOOKS, button, findings, set_range
 
 
 def test_another_model_is_chosen_and_asked_and_stays_after_a_reload(tab, run, look):
@@ -38,9 +38,16 @@ def test_a_training_is_watched_and_its_past_is_travelled_through(tab, run, look)
     assert tuple(look(page, ".time img")[0, 0, :3]) == (50, 50, 50)
     value = page.locator(".chart", has_text="bits").locator(".hint")
     expect(value).to_have_text("train 7.00 · validation 7.50")
-    run.log(2100, {"bits": 5.5})  # the page sees it without being told
+    run.log(2100, {"bits": 5.5, "norm": 1.5})  # the page sees it without being told
     expect(page.locator("#training .status")).to_contain_text("Step 2,100 of 3,000.")
     expect(page.locator(".time output")).to_have_text("Step 1,000")
     expect(value).to_have_text("train 7.00 · validation 7.50")  # new lines of the log move nothing
-    page.evaluate((files("axe_core_python") / "axe.min.js").read_text())
-    assert [problem["id"] for problem in page.evaluate("axe.run()")["violations"]] == []
+    expect(page.locator(".chart .dot")).to_have_count(1)  # a curve of one point is a point
+
+
+@pytest.mark.parametrize("options", LOOKS, ids=str)
+def test_a_training_has_no_findings_of_axe(tab, run, options):
+    page = tab("training", **options)
+    expect(page.locator(".chart").first).to_be_visible()
+    assert findings(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

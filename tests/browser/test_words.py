@@ -2,12 +2,11 @@
 
 import json
 import re
-from importlib.resources import files
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.actions import await_versions, button, set_range
+from tests.browser.actions import LOOKS, await_versions, button, findings, set_range
 from tests.browser.conftest import studio
 from tests.untrained import untrained
 from unmask.storage import bundles
@@ -25,11 +24,6 @@ def address(chromium, tmp_path_factory):
 
 def prompt_of(page, view="create"):
     return page.locator(f"#{view}").get_by_role("combobox", name="Prompt")
-
-
-def findings(page):
-    page.evaluate((files("axe_core_python") / "axe.min.js").read_text())
-    return [(found["id"], found["nodes"][0]["html"]) for found in page.evaluate("axe.run()")["violations"]]
 
 
 def take_sample(page):
@@ -67,15 +61,7 @@ def test_a_prompt_is_completed_by_keys_marked_where_unknown_and_sent(tab):
     expect(page.locator(".batch h2")).to_contain_text("“red cathedral house”")
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"color_scheme": "dark"},
-        {"viewport": {"width": 390, "height": 844}},
-        {"viewport": {"width": 800, "height": 900}},
-    ],
-)
+@pytest.mark.parametrize("options", LOOKS, ids=str)
 def test_what_is_new_has_no_findings_of_axe(tab, options):
     page = tab("create", **options)
     prompt_of(page).press_sequentially("zzz ca")

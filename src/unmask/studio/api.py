@@ -3,10 +3,10 @@
 import asyncio
 import base64
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from fastapi import APIRouter, Depends, Path, Response
 from fastapi.responses import StreamingResponse
@@ -17,22 +17,7 @@ from unmask.studio.gallery import Gallery
 from unmask.studio.jobs import Job, Jobs, Outcome
 from unmask.studio.models import Models
 from unmask.studio.recipes import all_of, recipe_of
-from unmask.studio.schema import (
-    Canvas,
-    Caption,
-    Drawing,
-    Extend,
-    Inpaint,
-    JobView,
-    ModelView,
-    Name,
-    Problem,
-    Reconstruct,
-    Request,
-    Sample,
-    Score,
-    Vary,
-)
+from unmask.studio.schema import Drawing, JobView, ModelView, Name, Request, refusals
 from unmask.studio.tasks import task_of
 
 BEAT_SECONDS = 10.0  # a stream says that it lives; whoever has gone is noticed
@@ -42,20 +27,9 @@ NO_JOB = "there is no such job, or its results have been dropped"
 POST: dict[str, Any] = {
     "status_code": 202,
     "response_description": "The job, begun or in the queue",
-    "responses": {
-        411: {"model": Problem, "description": "No Content-Length"},
-        413: {"model": Problem, "description": "Too many bytes"},
-        422: {"model": Problem, "description": "Not a request that can be fulfilled"},
-        503: {"model": Problem, "description": "Busy: the queue is full"},
-    },
+    "responses": refusals(411, 413, 422, 503),
 }
-GET: dict[str, Any] = {
-    "response_description": "As it stands",
-    "responses": {
-        404: {"model": Problem, "description": "There is none, or not any more"},
-        422: {"model": Problem, "description": "Not a name"},
-    },
-}
+GET: dict[str, Any] = {"response_description": "As it stands", "responses": refusals(404, 422)}
 
 
 @dataclass(frozen=True)
@@ -138,48 +112,18 @@ def api(studio: Studio) -> APIRouter:
         name, model = studio.models.get(name)
         return describe(model, name)
 
-    @routes.post("/sample", **POST)
-    def sample(request: Sample) -> JobView:
-        """Draw new pictures."""
-        return studio.submit(request)
-
-    @routes.post("/canvas", **POST)
-    def canvas(request: Canvas) -> JobView:
-        """Draw a picture larger than those of the training."""
-        return studio.submit(request)
-
-    @routes.post("/inpaint", **POST)
-    def inpaint(request: Inpaint) -> JobView:
-        """Draw a part of a picture anew; other pixels stay, but for a seam of half a code."""
-        return studio.submit(request)
-
-    @routes.post("/vary", **POST)
-    def vary(request: Vary) -> JobView:
-        """Draw variations of a picture: a share of its codes anew."""
-        return studio.submit(request)
-
-    @routes.post("/extend", **POST)
-    def extend(request: Extend) -> JobView:
-        """Draw what could lie beyond the edges of a picture."""
-        return studio.submit(request)
-
-    @routes.post("/reconstruct", **POST)
-    def reconstruct(request: Reconstruct) -> JobView:
-        """Put the centre of a picture through the codec: what went in, what came out, and the codes."""
-        return studio.submit(request)
-
-    @routes.post("/caption", **POST)
-    def caption(request: Caption) -> JobView:
-        """Say what the centre of a picture shows, of models that were trained on captions."""
-        return studio.submit(request)
-
-    @routes.post("/score", **POST)
-    def score(request: Score) -> JobView:
-        """Score the centre of a picture: bits per code, and those of each single code."""
-        return studio.submit(request)
-
+    for kind in get_args(Request):
+        name = kind.__name__.lower()
+        routes.post(f"/{name}", name=name, description=kind.__doc__, **POST)(_beginning(studio, kind))
     _add_jobs(routes, studio)
     return routes
+
+
+def _beginning(studio: Studio, kind: type[Request]) -> Callable[[Any], JobView]:
+    def begin(request: kind) -> JobView:  # type: ignore[valid-type]
+        return studio.submit(request)
+
+    return begin
 
 
 def _add_jobs(routes: APIRouter, studio: Studio) -> None:

@@ -18,8 +18,9 @@ from unmask.config import to_json
 from unmask.data.provenance import MAX_BYTES, Provenance, read
 from unmask.errors import DataError
 from unmask.reading import fit, read_json, reason
-from unmask.storage.files import accessing, alone, shortage, working_in, write_bytes, write_json
-from unmask.studio.jobs import Outcome, Report, Task
+from unmask.samples import write_picture
+from unmask.storage.files import accessing, alone, working_in, write_json
+from unmask.studio.jobs import Outcome, Reporter, Task
 from unmask.studio.limits import MAX_GALLERY_BYTES, MAX_GALLERY_PICTURES
 
 STARS = "stars.json"
@@ -49,16 +50,12 @@ class Gallery:
 
     def __init__(self, folder: Path, most: int = MAX_GALLERY_BYTES) -> None:
         self.folder, self._most, self._lock = folder, most, threading.Lock()
-        try:
+        with accessing(folder, "hold a gallery", hint="--keep FOLDER"):
             folder.mkdir(parents=True, exist_ok=True)
             with working_in(folder, lambda: None):  # the first to come sweeps what kills left
                 files = [path for path in folder.glob("*.png") if ID.fullmatch(path.stem)]
             stars = set(self._stars())
             self._kept = {path.stem: _open(path, starred=path.stem in stars) for path in files}
-        except OSError as error:
-            raise DataError(
-                f"{folder} cannot hold a gallery: {error.strerror}", hint="--keep FOLDER"
-            ) from error
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -85,7 +82,7 @@ class Gallery:
     def keeping(self, task: Task) -> Task:
         """A task whose pictures are kept as well; if they cannot be, they are given all the same."""
 
-        def run(report: Report) -> Outcome:
+        def run(report: Reporter) -> Outcome:
             outcome = task(report)
             try:
                 return replace(outcome, kept=[self.add(data) for data in outcome.pictures])
@@ -105,10 +102,7 @@ class Gallery:
                 )
             name = f"{time.time_ns() // 10**6:013d}-{secrets.token_hex(4)}"
             kept = Kept(id=name, bytes=len(data), origin=read(data))
-            try:
-                write_bytes(self.path(kept), data)
-            except OSError as error:
-                raise DataError(shortage(self.path(kept), len(data), error)) from error
+            write_picture(self.path(kept), data)
             self._kept[name] = kept
         return name
 
@@ -124,7 +118,7 @@ class Gallery:
     def remove(self, kept: Kept) -> None:
         """Delete a picture and its file."""
         with self._lock:
-            with accessing(self.path(kept), "deleted"):
+            with accessing(self.path(kept), "be deleted"):
                 self.path(kept).unlink(missing_ok=True)
             self._kept.pop(kept.id, None)
             if kept.starred:

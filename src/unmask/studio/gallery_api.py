@@ -11,15 +11,8 @@ from unmask.data.provenance import Provenance, read
 from unmask.studio.gallery import ID, Gallery, Kept
 from unmask.studio.limits import MAX_GALLERY_PAGE
 from unmask.studio.pictures import decoded
-from unmask.studio.schema import GalleryView, KeptView, Look, OriginView, Problem, Stars
+from unmask.studio.schema import GalleryView, KeptView, Look, OriginView, Stars, refusals
 
-Responses = dict[int | str, dict[str, Any]]
-WRONG: Responses = {422: {"model": Problem, "description": "Not a request that can be fulfilled"}}
-FOUND: Responses = WRONG | {404: {"model": Problem, "description": "No such picture, or nothing is kept"}}
-BODY: Responses = {
-    411: {"model": Problem, "description": "No Content-Length"},
-    413: {"model": Problem, "description": "Too many bytes"},
-}
 GONE = "there is no such picture in the gallery"
 Name = Annotated[str, Path(pattern=f"^{ID.pattern}$")]
 
@@ -42,12 +35,12 @@ def gallery_api(gallery: Gallery | None) -> APIRouter:
 
     Found = Annotated[Kept, Depends(find)]
 
-    @routes.post("/origin", responses=WRONG | BODY)
+    @routes.post("/origin", responses=refusals(411, 413, 422))
     def look(request: Look) -> OriginView:
         """How the picture of a PNG file was drawn, if the file says so. Its pixels are not looked at."""
         return OriginView(origin=_plain(read(decoded(request.image))))
 
-    @routes.get("/gallery", responses=WRONG)
+    @routes.get("/gallery", responses=refusals(422))
     def search(
         words: Annotated[str, Query(max_length=200, description="All of these are to be found.")] = "",
         starred: bool = False,
@@ -61,7 +54,7 @@ def gallery_api(gallery: Gallery | None) -> APIRouter:
         pictures = [_view(kept) for kept in some[:limit]]
         return GalleryView(keeping=True, pictures=pictures, total=len(gallery), more=len(some) > limit)
 
-    @routes.get("/gallery/{kept_id}", responses=FOUND, response_class=Response)
+    @routes.get("/gallery/{kept_id}", responses=refusals(404, 422), response_class=Response)
     def picture(gallery: There, kept: Found) -> Response:
         """A picture of the gallery, as a PNG file."""
         try:
@@ -71,12 +64,12 @@ def gallery_api(gallery: Gallery | None) -> APIRouter:
         headers = {"Cache-Control": "private, max-age=86400, immutable"}
         return Response(data, media_type="image/png", headers=headers)
 
-    @routes.put("/gallery/{kept_id}", responses=FOUND | BODY)
+    @routes.put("/gallery/{kept_id}", responses=refusals(404, 411, 413, 422))
     def star(gallery: There, kept: Found, request: Stars) -> KeptView:
         """Give a picture a star, or take it."""
         return _view(gallery.star(kept, request.starred))
 
-    @routes.delete("/gallery/{kept_id}", responses=FOUND)
+    @routes.delete("/gallery/{kept_id}", responses=refusals(404, 422))
     def delete(gallery: There, kept: Found) -> KeptView:
         """Delete a picture and its file."""
         gallery.remove(kept)

@@ -11,10 +11,10 @@ import ipaddress
 import re
 import secrets
 from dataclasses import dataclass
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import cookie_parser
+from starlette.requests import HTTPConnection
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -83,10 +83,12 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        answer = self._refusal(scope, headers := Headers(scope=scope))
+        asked = HTTPConnection(scope)
+        answer = self._refusal(asked)
         if answer is None:
-            scope.get("state", {}).get("admit", _ignore)()
-            await self._let_in(int(headers.get("content-length", "0")), scope, receive, send_guarded)
+            if admit := scope.get("state", {}).get("admit"):  # of a server that counts who waits
+                admit()
+            await self._let_in(int(asked.headers.get("content-length", "0")), scope, receive, send_guarded)
         else:
             await answer(scope, receive, send_guarded)
 
@@ -107,34 +109,28 @@ class Guard:
         finally:
             self._room += length
 
-    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
-        host = _hostname(f"//{headers.get('host', '')}")
+    def _refusal(self, asked: HTTPConnection) -> Response | None:
+        host = _hostname(f"//{asked.headers.get('host', '')}")
         if self._access.hosts is not None and host not in self._access.hosts:
             return _refuse(403, "this name is not one of the server's own")
-        if _foreign(headers):
+        if _foreign(asked.headers):
             return _refuse(403, "requests from pages of other sites are not answered")
-        if (too_much := _too_much(headers)) is not None:
-            return too_much
-        return self._authorise(scope, headers)
+        return _too_much(asked.headers) or self._authorise(asked)
 
-    def _authorise(self, scope: Scope, headers: Headers) -> Response | None:
-        path, token = scope["path"], self._access.token
+    def _authorise(self, asked: HTTPConnection) -> Response | None:
+        path, token = asked.scope["path"], self._access.token
         if token is None or path.startswith(OPEN_PATHS):
             return None
-        if path == "/" and _equal(token, _from_query(scope)):
+        name, seal = cookie_name(asked.headers), cookie_value(token)
+        if path == "/" and _equal(token, asked.query_params.get("token", "")):
             answer = RedirectResponse("/", 303)
-            name, seal = cookie_name(headers), cookie_value(token)
             answer.set_cookie(name, seal, httponly=True, samesite="strict", max_age=30 * 86_400)
             return answer
-        if _equal(token, _bearer(headers)) or _equal(cookie_value(token), _cookie(headers)):
+        if _equal(token, _bearer(asked.headers)) or _equal(seal, asked.cookies.get(name, "")):
             return None
         if path == "/":
             return FileResponse(FILES / "token.html", 401)
         return _refuse(401, "this Studio wants its token:  Authorization: Bearer TOKEN")
-
-
-def _ignore() -> None:
-    """Under a server that does not count who waits."""
 
 
 async def _read(receive: Receive) -> Message:
@@ -193,18 +189,9 @@ def _too_much(headers: Headers) -> Response | None:
     return None
 
 
-def _from_query(scope: Scope) -> str:
-    query: bytes = scope["query_string"]
-    return parse_qs(query.decode("latin-1")).get("token", [""])[0]
-
-
 def _bearer(headers: Headers) -> str:
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
-
-
-def _cookie(headers: Headers) -> str:
-    return cookie_parser(headers.get("cookie", "")).get(cookie_name(headers), "")
 
 
 def cookie_name(headers: Headers) -> str:

@@ -20,7 +20,8 @@ from unmask.evaluation.distortion import psnr
 from unmask.generation.sampler import BATCH
 from unmask.pipeline import Pipeline
 from unmask.prior.transformer import Transformer
-from unmask.studio.jobs import Outcome, Report
+from unmask.progress import Report
+from unmask.studio.jobs import Outcome
 
 
 @torch.no_grad()
@@ -28,7 +29,7 @@ def reconstruct(model: Pipeline, picture: Image.Image, report: Report) -> Outcom
     """The picture's square as the model sees it, and its reconstruction; the codes row by row."""
     seen, images = _seen(model, picture)
     codes = model.codec.encode(images)
-    report(0.5, list)
+    report(1, 2)
     back = to_pictures(model.codec.decode(codes))[0]
     decibels = psnr(images.cpu(), to_tensor(np.stack([np.asarray(back)]))).item()
     figures = {"psnr_db": decibels if math.isfinite(decibels) else None, "codes": codes[0].tolist()}
@@ -89,7 +90,7 @@ def _chances(model: Pipeline, picture: Image.Image, text: str) -> list[tuple[str
 def _reporting(prior: Transformer, passes: int, report: Report) -> Iterator[None]:
     """Report after each of about so many passes of the prior, whoever asks for them."""
     numbers = count(1)
-    hook = prior.register_forward_hook(lambda *_: report(min(next(numbers) / passes, 1.0), list))
+    hook = prior.register_forward_hook(lambda *_: report(min(next(numbers), passes), passes))
     try:
         yield
     finally:

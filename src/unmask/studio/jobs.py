@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from unmask.errors import ConfigError, UnmaskError
 from unmask.studio.limits import JobLimits
@@ -36,13 +36,6 @@ class StoppedError(Exception):
     """Raised inside a job whose result nobody wants any more."""
 
 
-class Report(Protocol):
-    """What a job tells on its way; it raises ``StoppedError`` when the job is to end here."""
-
-    def __call__(self, progress: float, show: Callable[[], list[bytes]]) -> None:
-        """The share that is done, and a function that makes encoded pictures of it, if they are wanted."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
     """What a job leaves: pictures as PNG files, and figures that are plain JSON values.
@@ -56,7 +49,7 @@ class Outcome:
     unkept: str | None = None
 
 
-Task = Callable[[Report], Outcome]
+Task = Callable[["Reporter"], Outcome]
 
 
 @dataclass(eq=False)
@@ -193,7 +186,7 @@ class Jobs:
         if self._running is None and self._waiting:
             job, task = self._waiting.popleft()
             self._running, job.state, job.began = job, "running", time.monotonic()
-            self._worker.submit(task, _Reporter(self, job)).add_done_callback(partial(self._end, job))
+            self._worker.submit(task, Reporter(self, job)).add_done_callback(partial(self._end, job))
             self._wake(job, *(waiting for waiting, _ in self._waiting))
 
     def _end(self, job: Job, future: "Future[Outcome]") -> None:
@@ -226,15 +219,15 @@ class Jobs:
             loop.call_soon_threadsafe(changed.set)
 
 
-class _Reporter:
-    """The report of one job, called in the worker thread."""
+class Reporter:
+    """Told how far a job has come, as a ``progress.Report``, and shown pictures; in the worker thread."""
 
     def __init__(self, jobs: Jobs, job: Job) -> None:
         self._jobs, self._job = jobs, job
         self._next_preview = 0.0
 
-    def __call__(self, progress: float, show: Callable[[], list[bytes]]) -> None:
-        """Note progress and, when it is time for it and somebody watches, what there is to see."""
+    def __call__(self, done: float, total: int) -> None:
+        """Note progress; ``StoppedError`` if the job is to end here."""
         jobs, job = self._jobs, self._job
         if jobs._forgotten(job):
             jobs.stop(job, FORGOTTEN)
@@ -245,17 +238,18 @@ class _Reporter:
                 f"this takes longer than the {jobs.limits.run_seconds:.0f} seconds that a job may take",
                 hint="take fewer steps, fewer pictures, a smaller canvas or a larger stride",
             )
-        previews = self._look(show) if job.watchers else job.previews
         with jobs.lock:
-            job.progress, job.previews = progress, previews
+            job.progress = done / total
             jobs._wake(job)
 
-    def _look(self, show: Callable[[], list[bytes]]) -> tuple[bytes, ...]:
-        """New pictures, unless they would take more than their share of the time."""
+    def show(self, make: Callable[[], list[bytes]]) -> None:
+        """Have encoded pictures made, if somebody watches and it takes no more than its share of the time."""
         begin = time.monotonic()
-        if begin < self._next_preview:
-            return self._job.previews
-        previews = tuple(show())
+        if not self._job.watchers or begin < self._next_preview:
+            return
+        previews = tuple(make())
         end = time.monotonic()
         self._next_preview = end + (end - begin) * (1 / self._jobs.limits.preview_share - 1)
-        return previews
+        with self._jobs.lock:
+            self._job.previews = previews
+            self._jobs._wake(self._job)

@@ -2,7 +2,6 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +48,7 @@ class Models:
     def names(self) -> list[str]:
         """What there is to choose from, the one that it begins with first."""
         found = (str(folder) for folder in _within(self._others.runs) if _draws(folder / "best"))
-        return _once([self.first, *self._others.names, *builtin_names(), *found])
+        return list(dict.fromkeys([self.first, *self._others.names, *builtin_names(), *found]))
 
     def get(self, name: str | None) -> tuple[str, Pipeline]:
         """The model of a name, without one the first, and its name."""
@@ -84,15 +83,7 @@ def _draws(folder: Path) -> bool:
 
 def _stamp(name: str) -> int | None:
     """What changes when the model of that name is replaced on the disk."""
-    places = (*(Path(name, stage, "best") for stage in STAGES), Path(name))
-    return next(_times(place / MANIFEST for place in places), None)
-
-
-def _times(paths: Iterable[Path]) -> Iterator[int]:
-    for path in paths:
+    for place in (*(Path(name, stage, "best") for stage in STAGES), Path(name)):
         with suppress(OSError):
-            yield path.stat().st_mtime_ns
-
-
-def _once(names: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(names))
+            return (place / MANIFEST).stat().st_mtime_ns
+    return None

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -23,15 +24,31 @@ from unmask.studio.schema import (
 from unmask.studio.tasks import settings_of
 
 IMAGE, MASK = "picture.png", "mask.png"
-OPEN = f'picture = Image.open("{IMAGE}")'
+
+
+class _Ways(NamedTuple):
+    """How a kind of request is said elsewhere, but for its settings."""
+
+    words: list[str]
+    """Of the command, after the model."""
+    result: str
+    """What Python calls it."""
+    arguments: list[str]
+    """The first ones of the model's method."""
 
 
 def recipe_of(request: Request, model: Pipeline, name: str) -> Recipe:
     """The commands that give what the request gives, with its pictures in files named as they are here."""
-    command, said = request.__class__.__name__.lower(), _said(request, model)
+    task, ways, said = type(request).__name__.lower(), _ways(request), _said(request, model)
     shown = {option: value for option, value in said.items() if option not in ("prompt", "first")}
-    words = ["unmask", command, name, *_words(request), *_options(shown)]
-    return Recipe(command=shlex.join(words), python=_python(request, said, name))
+    command = shlex.join(["unmask", task, name, *ways.words, *_options(shown)])
+    given = ", ".join([*ways.arguments, *(f"{option}={value!r}" for option, value in said.items())])
+    call = f"{ways.result} = model.{task}({given})" + (".mean" if task == "score" else "")
+    imports, opened = ["import unmask"], []
+    if hasattr(request, "image"):
+        imports, opened = [*imports, "from PIL import Image"], [f'picture = Image.open("{IMAGE}")']
+    python = "\n".join([*imports, "", f"model = unmask.load({name!r})", *opened, call])
+    return Recipe(command=command, python=python)
 
 
 def all_of(request: Request, model: Pipeline) -> dict[str, JsonValue]:
@@ -55,32 +72,29 @@ def _said(request: Request, model: Pipeline) -> dict[str, JsonValue]:
     return said
 
 
-def _words(request: Request) -> list[str]:
-    told = _prompts(request) if isinstance(request, Drawing) else []
+def _ways(request: Request) -> _Ways:
+    prompt = request.prompt if isinstance(request, Drawing) else None
+    told = [] if prompt is None else [prompt] if isinstance(prompt, str) else prompt
     match request:
         case Sample():
-            return [*told, "--count", str(request.first + request.count)]
+            number = str(request.first + request.count)
+            return _Ways([*told, "--count", number], "pictures", [str(request.count)])
         case Canvas():
-            return [*told, "--size", f"{request.width}x{request.height}"]
+            width, height = request.width, request.height
+            return _Ways([*told, "--size", f"{width}x{height}"], "picture", [f"({width}, {height})"])
         case Inpaint():
             box = request.box and ",".join(map(str, request.box))
-            return [IMAGE, *told, f"--box={box}" if box else f"--mask={MASK}"]
+            words = [IMAGE, *told, f"--box={box}" if box else f"--mask={MASK}"]
+            mask = repr(request.box) if box else f'Image.open("{MASK}")'
+            return _Ways(words, "versions", ["picture", mask])
         case Extend() | Vary():
-            return [IMAGE, *told]
+            return _Ways([IMAGE, *told], "versions", ["picture"])
         case Caption():
-            return [IMAGE]
-        case Reconstruct() | Score():
-            return ["FOLDER", "--split", "all"]
-
-
-def _prompts(request: Drawing) -> list[str]:
-    match request.prompt:
-        case None:
-            return []
-        case str(prompt):
-            return [prompt]
-        case prompts:
-            return list(prompts)
+            return _Ways([IMAGE], "(captions,)", ["[picture]"])
+        case Reconstruct():
+            return _Ways(["FOLDER", "--split", "all"], "(reconstruction,)", ["[picture]"])
+        case Score():
+            return _Ways(["FOLDER", "--split", "all"], "bits_per_code", ["[picture]"])
 
 
 def _options(said: Mapping[str, JsonValue]) -> list[str]:
@@ -90,31 +104,3 @@ def _options(said: Mapping[str, JsonValue]) -> list[str]:
         values = [] if value is True else value if isinstance(value, list) else [value]
         words += [flag, *("all" if each is None else str(each) for each in values)]
     return words
-
-
-def _python(request: Request, said: Mapping[str, JsonValue], name: str) -> str:
-    lines, pictures = _call(request, [f"{name}={value!r}" for name, value in said.items()])
-    imports = ["import unmask"] + (["from PIL import Image"] if pictures else [])
-    return "\n".join([*imports, "", f"model = unmask.load({name!r})", *lines])
-
-
-def _call(request: Request, settings: list[str]) -> tuple[list[str], bool]:
-    """The lines after the model is loaded, and whether they open pictures."""
-    match request:
-        case Sample():
-            return [f"pictures = model.sample({', '.join([str(request.count), *settings])})"], False
-        case Canvas():
-            size = f"({request.width}, {request.height})"
-            return [f"picture = model.canvas({', '.join([size, *settings])})"], False
-        case Inpaint():
-            mask = repr(request.box) if request.box else f'Image.open("{MASK}")'
-            return [OPEN, f"versions = model.inpaint({', '.join(['picture', mask, *settings])})"], True
-        case Extend() | Vary():
-            method = type(request).__name__.lower()
-            return [OPEN, f"versions = model.{method}({', '.join(['picture', *settings])})"], True
-        case Reconstruct():
-            return [OPEN, "(reconstruction,) = model.reconstruct([picture])"], True
-        case Caption():
-            return [OPEN, f"(captions,) = model.caption({', '.join(['[picture]', *settings])})"], True
-        case Score():
-            return [OPEN, f"bits_per_code = model.score({', '.join(['[picture]', *settings])}).mean"], True

@@ -108,7 +108,7 @@ def _kind(setting: Setting) -> Any:
 
 @_with_settings("sample")
 class Sample(Drawing):
-    """New pictures."""
+    """Draw new pictures."""
 
     prompt: Words | None = Field(default=None, description=PROMPT)
     count: Count = 1
@@ -117,7 +117,7 @@ class Sample(Drawing):
 
 @_with_settings("canvas")
 class Canvas(Drawing):
-    """A picture larger than those of the training."""
+    """Draw a picture larger than those of the training."""
 
     width: Edge
     height: Edge
@@ -142,7 +142,7 @@ class Seamed(Edit):
 
 
 class Inpaint(Seamed):
-    """Versions of a picture, a part of which is drawn anew: what is white in the mask, or a box."""
+    """Draw a part of a picture anew, the white of a mask or a box; other pixels stay, but for a seam."""
 
     mask: Picture | None = None
     box: tuple[Pixel, Pixel, Edge, Edge] | None = Field(
@@ -153,14 +153,14 @@ class Inpaint(Seamed):
 
 
 class Vary(Edit):
-    """Variations of a picture, of which a share of the codes is drawn anew."""
+    """Draw variations of a picture: a share of its codes anew."""
 
     strength: Strength = 0.3
     unlikely: Unlikely = False
 
 
 class Extend(Seamed):
-    """Versions of a picture with so many pixels more on each side."""
+    """Draw what could lie beyond the edges of a picture: so many pixels more on each side."""
 
     left: Margin = 0
     top: Margin = 0
@@ -169,13 +169,13 @@ class Extend(Seamed):
 
 
 class Reconstruct(_Request):
-    """A picture through the codec and back."""
+    """Put the centre of a picture through the codec: what went in, what came out, and the codes."""
 
     image: Picture
 
 
 class Caption(_Request):
-    """What a picture shows, in the words of the model."""
+    """Say what the centre of a picture shows, of models that were trained on captions."""
 
     image: Picture
     draws: Annotated[int, Field(ge=1, le=MAX_DRAWS)] = 32
@@ -184,7 +184,7 @@ class Caption(_Request):
 
 
 class Score(_Request):
-    """How likely a picture is."""
+    """Score the centre of a picture: bits per code, and those of each single code."""
 
     image: Picture
     draws: Annotated[int, Field(ge=1, le=MAX_DRAWS)] = 16
@@ -288,3 +288,17 @@ class Problem(BaseModel):
     """Why a request was refused."""
 
     error: str
+
+
+PROBLEMS = {
+    404: "There is none, or not any more",
+    411: "No Content-Length",
+    413: "Too many bytes",
+    422: "Not a request that can be fulfilled",
+    503: "Busy: the queue is full",
+}
+
+
+def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """How a route may refuse a request, for its description."""
+    return {status: {"model": Problem, "description": PROBLEMS[status]} for status in statuses}

@@ -2,6 +2,7 @@
 rest."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from PIL import Image
@@ -9,14 +10,15 @@ from torch import Tensor
 
 from unmask.data.patches import Box
 from unmask.data.pictures import encoded
-from unmask.diffusion.fill import OnStep, Watch
+from unmask.diffusion.fill import OnStep, Watch, counting
 from unmask.diffusion.settings import Settings
 from unmask.errors import ConfigError, DataError
-from unmask.generation.editing import Edit, Editor
+from unmask.generation.editor import Editor
+from unmask.generation.edits import Edit, beyond, selected, varied
 from unmask.generation.sampler import Options
 from unmask.pipeline import Pipeline
 from unmask.studio.inspection import caption, reconstruct, score
-from unmask.studio.jobs import Outcome, Report, Task
+from unmask.studio.jobs import Outcome, Reporter, Task
 from unmask.studio.limits import MAX_CODES, MAX_UPLOAD_PIXELS
 from unmask.studio.pictures import receive, thumbnail
 from unmask.studio.schema import (
@@ -52,15 +54,13 @@ def task_of(request: Request, model: Pipeline) -> Task:
         case Extend():
             return _extending(request, model)
         case Reconstruct():
-            picture = receive(request.image, background=model.images.background)
-            return lambda report: reconstruct(model, picture, report)
+            return partial(reconstruct, model, _picture(request, model))
         case Caption():
-            picture = receive(request.image, background=model.images.background)
             _check_captions(model, request.words)
-            return lambda report: caption(model, picture, request.draws, request.seed, request.words, report)
+            asked = request.draws, request.seed, request.words
+            return partial(caption, model, _picture(request, model), *asked)
         case Score():
-            picture = receive(request.image, background=model.images.background)
-            return lambda report: score(model, picture, request.draws, request.seed, report)
+            return partial(score, model, _picture(request, model), request.draws, request.seed)
 
 
 @torch.no_grad()
@@ -80,9 +80,8 @@ def _sampling(request: Sample, model: Pipeline) -> Task:
         model.words.ids(text)
     how = _options(request, model)
 
-    def run(report: Report) -> Outcome:
-        on_step = _reporting(report, model, num_codes, model.preview)
-        watched = how | {"on_step": on_step}
+    def run(report: Reporter) -> Outcome:
+        watched = how | {"on_step": _reporting(report, model, num_codes, model.preview)}
         return _outcome(model.sample(request.count, request.prompt, first=request.first, **watched))
 
     return run
@@ -97,41 +96,39 @@ def _canvas(request: Canvas, model: Pipeline) -> Task:
     def show(codes: Tensor) -> list[Image.Image]:
         return [picture.crop((0, 0, *size)) for picture in model.preview(codes, grid)]
 
-    def run(report: Report) -> Outcome:
-        on_step = _reporting(report, model, h * w, show)
-        watched = how | {"on_step": on_step}
+    def run(report: Reporter) -> Outcome:
+        watched = how | {"on_step": _reporting(report, model, h * w, show)}
         return _outcome([model.canvas(size, request.prompt or "", **watched)])
 
     return run
 
 
 def _inpainting(request: Inpaint, model: Pipeline) -> Task:
-    picture, mask = receive(request.image, background=model.images.background), _selected(request)
+    picture, mask = _picture(request, model), _selected(request)
     _grid(picture.size, model, request.count)
-    edit = _told(request, model).selected(
-        picture, mask, request.seam, strength=request.strength, unlikely=request.unlikely
-    )
+    told, strength = _told(request, model), request.strength
+    edit = selected(told, picture, mask, request.seam, strength=strength, unlikely=request.unlikely)
     return _editing(request, model, edit)
 
 
 def _varying(request: Vary, model: Pipeline) -> Task:
-    picture = receive(request.image, background=model.images.background)
+    picture = _picture(request, model)
     _grid(picture.size, model, request.count)
-    edit = _told(request, model).varied(picture, request.strength, unlikely=request.unlikely)
+    edit = varied(_told(request, model), picture, request.strength, unlikely=request.unlikely)
     return _editing(request, model, edit)
 
 
 def _extending(request: Extend, model: Pipeline) -> Task:
-    picture = receive(request.image, background=model.images.background)
+    picture = _picture(request, model)
     left, top, right, bottom = margins = request.left, request.top, request.right, request.bottom
     _grid((left + picture.width + right, top + picture.height + bottom), model, request.count)
-    return _editing(request, model, _told(request, model).beyond(picture, margins, request.seam))
+    return _editing(request, model, beyond(_told(request, model), picture, margins, request.seam))
 
 
 def _editing(request: EditRequest, model: Pipeline, edit: Edit) -> Task:
     num_codes = request.count * edit.num_drawn
 
-    def run(report: Report) -> Outcome:
+    def run(report: Reporter) -> Outcome:
         on_step = _reporting(report, model, num_codes, edit.glimpse)
         return _outcome(edit.draw(request.count, rank=request.rank, watch=Watch(on_step=on_step)))
 
@@ -157,6 +154,10 @@ def settings_of(request: Drawing, model: Pipeline) -> Settings:
     return model.settings(request.use, request.settings, **request.changes)
 
 
+def _picture(request: EditRequest | Reconstruct | Caption | Score, model: Pipeline) -> Image.Image:
+    return receive(request.image, background=model.images.background)
+
+
 def _selected(request: Inpaint) -> Image.Image | Box:
     if request.mask is not None and request.box is None:
         return receive(request.mask, background="black")
@@ -165,15 +166,12 @@ def _selected(request: Inpaint) -> Image.Image | Box:
     raise DataError("say what to replace, in one way: a mask or a box")
 
 
-def _reporting(report: Report, model: Pipeline, num_codes: int, show: Show) -> OnStep:
-    """What is shown the codes after every pass and reports how many of ``num_codes`` are known."""
+def _reporting(report: Reporter, model: Pipeline, num_codes: int, show: Show) -> OnStep:
+    """What is shown the codes after every pass, reports how many of ``num_codes`` are known, and previews."""
     previews = Previews(show)
-
-    def on_step(codes: Tensor) -> None:
-        left = int((codes == model.prior.mask_id).sum())
-        report(1 - left / num_codes, lambda: previews(codes))
-
-    return on_step
+    return counting(
+        report, model.prior.mask_id, lambda codes: report.show(lambda: previews(codes)), num_codes
+    )
 
 
 class Previews:

@@ -12,20 +12,13 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from unmask.studio.models import Others
-from unmask.studio.schema import Name, Problem
+from unmask.studio.schema import Name, refusals
 from unmask.training.runs import Run
 
 MAX_POINTS = 500
 """Points of a curve; longer ones are thinned."""
 OWN = {"step", "time", "kind"}  # what is no metric in a line of a log
 Points = list[tuple[int, float | None]]
-
-GET: dict[str, Any] = {
-    "responses": {
-        404: {"model": Problem, "description": "No such training, or no such picture"},
-        422: {"model": Problem, "description": "Not a training that can be read"},
-    }
-}
 
 
 class TrainingView(BaseModel):
@@ -56,12 +49,12 @@ def trainings(others: Others, first: str) -> APIRouter:
         """Trainings that there are to look at."""
         return list(others.trainings(first))
 
-    @routes.get("/training", **GET)
+    @routes.get("/training", responses=refusals(404, 422))
     def training(name: Name) -> TrainingView:
         """One training: its curves, and which pictures there are."""
         return _view(name, find(name))
 
-    @routes.get("/training/picture", **GET, response_class=Response)
+    @routes.get("/training/picture", responses=refusals(404, 422), response_class=Response)
     def picture(name: Name, of: Name, step: Annotated[int, Query(ge=0, lt=10**8)]) -> Response:
         """What the training drew at a step, a PNG file."""
         folder = find(name)

@@ -92,18 +92,18 @@ class TestPictures:
         assert by_code.mean() == pytest.approx(figures["bits_per_code"], rel=0.2)
 
     def test_bits_of_an_autoregressive_model_add_up_to_its_score(self, autoregressive, picture):
-        figures = inspection.score(autoregressive, picture, 16, 0, lambda share, show: None).figures
+        figures = inspection.score(autoregressive, picture, 16, 0, lambda done, total: None).figures
         assert figures["exact"]
         assert np.sum(figures["bits_by_code"]) == pytest.approx(figures["bits"], rel=1e-5)
 
     @pytest.mark.parametrize("look", [inspection.reconstruct, partial(inspection.score, draws=8, seed=0)])
     def test_looking_at_a_picture_is_reported_and_can_be_stopped(self, model, picture, look):
         shares = []
-        look(model, picture, report=lambda share, show: shares.append(share))
+        look(model, picture, report=lambda done, total: shares.append(done / total))
         assert shares == sorted(shares)
         assert 0 < shares[0] < 1
 
-        def stop(share, show):
+        def stop(done, total):
             raise StoppedError
 
         with pytest.raises(StoppedError):

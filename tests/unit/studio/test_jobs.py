@@ -32,7 +32,8 @@ class Gate:
     def __call__(self, report):
         self.begun.set()
         while not self.opened.wait(0.001):
-            report(0.5, lambda: [b"preview"])
+            report(1, 2)
+            report.show(lambda: [b"preview"])
         return self.outcome
 
 
@@ -183,7 +184,8 @@ def test_previews_are_made_only_while_somebody_watches(jobs):
     def task(report):
         gate.begun.set()
         while not gate.opened.wait(0.001):
-            report(0.5, lambda: made.append(1) or [b"preview"])
+            report(1, 2)
+            report.show(lambda: made.append(1) or [b"preview"])
         return NOTHING
 
     job = put(jobs, task)
@@ -228,7 +230,8 @@ def test_previews_take_no_more_than_their_share(jobs, monkeypatch, share):
         watched.wait()
         for _ in range(200):
             clock.now += 0.25
-            report(0.5, show)
+            report(1, 2)
+            report.show(show)
         return NOTHING
 
     async def look():
@@ -248,7 +251,8 @@ def test_a_watcher_that_sleeps_holds_up_nobody_and_sees_the_end(jobs):
     def task(report):
         watched.wait()
         for step in range(steps):
-            report(step / steps, lambda: [b"preview"])
+            report(step, steps)
+            report.show(lambda: [b"preview"])
         return NOTHING
 
     async def look():

@@ -43,44 +43,43 @@ function labelTheme() {
   select("#theme").title = `Theme: ${document.documentElement.dataset.theme}`;
 }
 
+/** Offer a view, or do not. */
+function offer(name, on = true) {
+  select(`nav a[href="#/${name}"]`).hidden = !on;
+  route(); // it may have been there
+}
+
 /** Trainings, where the server has any to show. */
 async function openTrainings() {
   const names = await trainings();
   if (!names.length) return;
-  select('nav a[href="#/training"]').hidden = false;
-  route(); // it may have been there
+  offer("training");
   new Training(names);
 }
 
 /** The gallery, where the server keeps results. */
 async function openGallery(places, views, model) {
   if (!(await galleryPage({ limit: 1 })).keeping) return;
-  select('nav a[href="#/gallery"]').hidden = false;
-  route(); // it may have been there
+  offer("gallery");
   new Gallery(places, views, model);
 }
 
 /** The views that work on a picture, and functions that take one there. An autoregressive model cannot fill in. */
 function openViews(model) {
   const absorbing = model.kind === "absorbing";
-  for (const name of ["edit", "extend"]) select(`nav a[href="#/${name}"]`).hidden = !absorbing;
-  route(); // it may have been at one of them
-  const classes = absorbing ? { edit: Edit, extend: Extend, inspect: Inspect } : { inspect: Inspect };
-  const views = {};
-  const places = Object.entries(classes).map(([name, View]) => {
-    const view = (views[name] = new View(model));
+  for (const name of ["edit", "extend"]) offer(name, absorbing);
+  const filling = absorbing && { edit: new Edit(model), extend: new Extend(model) };
+  const views = { ...filling, inspect: new Inspect(model) };
+  const takes = Object.keys(views).map((name) => {
     const take = (canvas) => {
       location.hash = `/${name}`;
-      view.take(canvas);
+      views[name].take(canvas);
     };
     return [name, take];
   });
-  const varied = (canvas) => {
-    location.hash = "/edit";
-    views.edit.take(canvas);
-    views.edit.vary();
-  };
-  return { views, places: { ...(absorbing && { vary: varied }), ...Object.fromEntries(places) } };
+  const places = Object.fromEntries(takes);
+  const vary = (canvas) => (places.edit(canvas), views.edit.vary());
+  return { views, places: { ...(absorbing && { vary }), ...places } };
 }
 
 async function begin() {

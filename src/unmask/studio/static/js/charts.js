@@ -1,8 +1,7 @@
 // Curves of a training: small, side by side, with one cursor for all of them.
 
-import { el } from "./dom.js";
+import { el, svg } from "./dom.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT] = [300, 120];
 
 /** From the least to the most of some numbers; all of one value stand in the middle. */
@@ -32,22 +31,16 @@ export const short = (value) =>
       ? Math.round(value).toLocaleString("en")
       : value.toPrecision(3);
 
-const svg = (tag, attributes) => {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  return element;
-};
-
 /** The curves of one metric. `onPoint(step)` is told where somebody points, or null. */
 export class Chart {
   constructor(name, onPoint) {
     this.name = name;
-    this.value = el("span", { className: "hint number" });
-    this.ends = [el("span", { className: "most" }), el("span", { className: "least" })];
+    this.value = el("span.hint.number");
+    this.ends = [el("span.most"), el("span.least")];
     this.plot = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img" });
-    this.face = el("div", { className: "face" }, this.plot, this.ends);
-    const title = el("h2", {}, name.replaceAll("_", " "));
-    this.root = el("figure", { className: "chart" }, el("figcaption", {}, title, this.value), this.face);
+    this.face = el("div.face", this.plot, this.ends);
+    const title = el("h2", name.replaceAll("_", " "));
+    this.root = el("figure.chart", el("figcaption", title, this.value), this.face);
     this.face.addEventListener("pointermove", ({ clientX }) => {
       const { left, width } = this.face.getBoundingClientRect();
       onPoint(Math.round(Math.min(Math.max((clientX - left) / width, 0), 1) * this.last));
@@ -63,7 +56,7 @@ export class Chart {
     this.cursor = svg("line", { class: "at", y1: 0, y2: HEIGHT });
     const drawn = Object.entries(curves).flatMap(([kind, points]) =>
       lines(points, last, range, [WIDTH, HEIGHT]).map((part) =>
-        svg("polyline", { class: kind, points: part.join(" ") }),
+        svg("polyline", { class: part[1] ? kind : `${kind} dot`, points: [...part, part.at(-1)].join(" ") }),
       ),
     );
     this.plot.replaceChildren(...drawn, this.cursor);

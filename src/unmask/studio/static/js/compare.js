@@ -1,16 +1,14 @@
 // Two pictures in one place, and a slider between them.
 
-import { dialogHead, el, select, show } from "./dom.js";
+import { el, show } from "./dom.js";
 
 /** Show two pictures, each an { address, title }. */
 export function compare(before, after) {
-  const dialog = select("#compare");
   const face = el(
-    "div",
-    { className: "face" },
+    "div.face",
     el("img", { src: before.address, alt: `Left: ${before.title}` }),
-    el("img", { className: "after", src: after.address, alt: `Right: ${after.title}` }),
-    el("i", { className: "edge" }),
+    el("img.after", { src: after.address, alt: `Right: ${after.title}` }),
+    el("i.edge"),
   );
   const move = (share) => face.style.setProperty("--at", `${share}%`);
   const slider = el("input", {
@@ -27,15 +25,6 @@ export function compare(before, after) {
     move(slider.value);
   });
   move(50);
-  const names = el(
-    "div",
-    { className: "names hint" },
-    el("span", {}, before.title),
-    el("span", {}, after.title),
-  );
-  show(
-    dialog,
-    dialogHead(dialog, "Side by side", "compare-title"),
-    el("div", { className: "body" }, face, slider, names),
-  );
+  const names = el("div.names.hint", el("span", before.title), el("span", after.title));
+  show("compare", "Side by side", face, slider, names);
 }

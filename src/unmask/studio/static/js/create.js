@@ -1,8 +1,9 @@
 // Create: new pictures, which appear code by code.
 
 import { find } from "./api.js";
-import { button, el, invitation, notice, select } from "./dom.js";
+import { el, invitation, notice, quiet, select } from "./dom.js";
 import { Form } from "./form.js";
+import { fill } from "./pictures.js";
 import { showRecipe } from "./recipe.js";
 import { Runner } from "./runner.js";
 import { recall, remember } from "./store.js";
@@ -98,7 +99,7 @@ export class Create {
     return invitation(
       "Nothing drawn yet",
       `The model begins with a grid of ${this.model.grid.join("×")} masked codes and reveals them a few at a time. Press the button and watch.`,
-      el("div", { className: "mosaic", "aria-hidden": "true" }, squares),
+      el("div.mosaic", { "aria-hidden": "true" }, squares),
     );
   }
 }
@@ -109,68 +110,45 @@ class Batch {
     this.job = job;
     this.owner = owner;
     const { count } = job.settings;
-    this.images = [...Array(count).keys()].map(() => el("div", { className: "blank" }));
-    this.tiles = this.images.map((image, number) =>
+    this.tiles = [...Array(count).keys()].map((number) =>
       el(
-        "button",
+        "button.tile",
         {
           type: "button",
-          className: "tile",
           disabled: true,
           "aria-label": `Picture ${number + 1}`,
           onclick: () => this.open(number),
         },
-        image,
+        el("div.blank"),
       ),
     );
     const columns = count < 6 ? count : count < 11 ? Math.ceil(count / 2) : 6;
     this.tools = el(
       "div",
       { hidden: true },
-      button("Reuse settings", {
-        kind: "quiet",
-        symbol: "reuse",
-        onclick: () => owner.reuse(this.job.settings),
-      }),
-      button("As code", { kind: "quiet", symbol: "code", onclick: () => showRecipe(this.job.recipe) }),
+      quiet("Reuse settings", "reuse", () => owner.reuse(this.job.settings)),
+      quiet("As code", "code", () => showRecipe(this.job.recipe)),
     );
     this.root = el(
-      "article",
-      { className: "batch", "data-job": job.id },
+      "article.batch",
+      { "data-job": job.id },
       el(
         "header",
-        {},
-        el(
-          "h2",
-          {},
-          title(job.settings),
-          el("span", { className: "hint" }, owner.form.summary(job.settings)),
-        ),
+        el("h2", title(job.settings), el("span.hint", owner.form.summary(job.settings))),
         this.tools,
       ),
-      el("div", { className: "grid", "--columns": columns, "--narrow": Math.min(columns, 2) }, this.tiles),
+      el("div.grid", { "--columns": columns, "--narrow": Math.min(columns, 2) }, this.tiles),
     );
   }
 
   preview(addresses) {
-    addresses.forEach((address, number) => address && this.put(number, address, "still being drawn"));
-  }
-
-  put(number, address, words) {
-    let image = this.images[number];
-    if (image.tagName !== "IMG") {
-      image = el("img", { alt: words });
-      this.images[number].replaceWith(image);
-      this.images[number] = image;
-    }
-    image.src = address;
-    image.alt = words;
+    addresses.forEach((address, i) => address && fill(this.tiles[i], address, "still being drawn"));
   }
 
   end(job) {
     this.job = job;
     job.pictures.forEach((address, number) => {
-      this.put(number, address, "");
+      fill(this.tiles[number], address);
       this.tiles[number].disabled = false;
     });
     this.tools.hidden = false;

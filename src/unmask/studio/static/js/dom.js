@@ -1,59 +1,69 @@
 // Elements in few words.
 
-/** A new element: properties (data-*, aria-* and class as attributes, on* as listeners), then children. */
-export function el(tag, properties = {}, ...children) {
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * A new element, such as `el("p.hint", { id }, "words")`: a tag and its classes; properties, if there are any (data-*
+ * and aria-* as attributes, --* as style, on* as listeners); children.
+ */
+export function el(kind, ...content) {
+  const [tag, ...classes] = kind.split(".");
   const element = document.createElement(tag);
+  if (classes.length) element.className = classes.join(" ");
+  const properties = content[0]?.constructor === Object ? content.shift() : {};
   for (const [name, value] of Object.entries(properties)) {
     if (value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (name.startsWith("--")) element.style.setProperty(name, value);
     else if (name in element && !name.includes("-")) element[name] = value;
-    else element.setAttribute(name === "className" ? "class" : name, value === true ? "" : value);
+    else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child != null));
+  element.append(...content.flat().filter((child) => child != null && child !== false));
   return element;
 }
 
-export function icon(name) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
-  use.setAttribute("href", `/static/icons.svg#${name}`);
-  svg.setAttribute("aria-hidden", "true");
-  svg.append(use);
-  return svg;
+/** A new element of a drawing, whose properties are all attributes. */
+export function svg(tag, attributes, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
 }
 
+export const icon = (name) =>
+  svg("svg", { "aria-hidden": "true" }, svg("use", { href: `/static/icons.svg#${name}` }));
+
+/** A button with words and a symbol; a bare one has its words only for those who ask, or cannot see it. */
 export function button(label, { kind = "plain", symbol, bare = false, ...properties } = {}) {
-  const content = [symbol && icon(symbol), bare ? null : label].filter(Boolean);
-  return el(
-    "button",
-    {
-      type: "button",
-      className: kind,
-      "aria-label": bare ? label : undefined,
-      title: bare ? label : undefined,
-      ...properties,
-    },
-    content,
-  );
+  const named = bare && { "aria-label": label, title: label };
+  const content = [symbol && icon(symbol), bare ? null : label];
+  return el("button", { type: "button", className: kind, ...named, ...properties }, content);
 }
+
+/** A button among others of its kind. */
+export const quiet = (label, symbol, onclick, properties) =>
+  button(label, { kind: "quiet", symbol, onclick, ...properties });
+
+/** The same, bare. */
+export const tool = (label, symbol, onclick, properties) =>
+  quiet(label, symbol, onclick, { bare: true, ...properties });
 
 export const select = (selector, root = document) => root.querySelector(selector);
 
 /** What stands where nothing is yet: a title and what to do, below a picture if there is one. */
 export const invitation = (title, words, picture = null) =>
-  el("div", { className: "empty" }, picture, el("h2", {}, title), el("p", {}, words));
+  el("div.empty", picture, el("h2", title), el("p", words));
 
 const notices = select("#notices");
 
 /** A sentence that passes by; errors stay until they are read. */
 export function notice(sentence, { lasting = false, action } = {}) {
-  const box = el("div", { className: "notice" }, el("span", {}, sentence));
+  const box = el("div.notice", el("span", sentence));
   if (action) {
     const [words, act] = action;
     box.append(button(words, { kind: "quiet act", onclick: () => (box.remove(), act()) }));
   }
-  box.append(button("Dismiss", { kind: "quiet", symbol: "close", bare: true, onclick: () => box.remove() }));
+  box.append(tool("Dismiss", "close", () => box.remove()));
   for (const old of [...notices.children].slice(0, -2)) old.remove();
   notices.append(box);
   lift();
@@ -90,20 +100,12 @@ export async function copy(text, what, { currentTarget: pressed }) {
   }
 }
 
-/** A dialog's head: a title and a way out. */
-export function dialogHead(dialog, title, id) {
-  const close = button("Close", {
-    kind: "quiet round",
-    symbol: "close",
-    bare: true,
-    onclick: () => dialog.close(),
-  });
-  return el("div", { className: "head" }, el("h2", { id }, title), close);
-}
-
-/** Open a dialog; a click beside it closes it. */
-export function show(dialog, ...content) {
-  dialog.replaceChildren(...content);
+/** Open the dialog of an id, with a title and a way out; a click beside it closes it. */
+export function show(id, title, ...content) {
+  const dialog = select(`#${id}`);
+  const close = tool("Close", "close", () => dialog.close(), { kind: "quiet round" });
+  const head = el("div.head", el("h2", { id: `${id}-title` }, title), close);
+  dialog.replaceChildren(head, el("div.body", content));
   dialog.onclick = (event) => {
     if (event.target === dialog) dialog.close(); // a handler that returned false would stop links
   };

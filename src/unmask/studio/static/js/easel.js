@@ -1,6 +1,6 @@
 // A picture to paint a selection on: by mouse, pen, fingers or keyboard.
 
-import { el } from "./dom.js";
+import { el, svg } from "./dom.js";
 import { Selection, tint } from "./selection.js";
 import { TOOLS } from "./tools.js";
 import { Zoom } from "./zoom.js";
@@ -8,7 +8,6 @@ import { Zoom } from "./zoom.js";
 const ERASER = 5; // the button at the other end of a pen
 const NEAR = 10; // pixels of the screen within which an outline is closed
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-const SVG = "http://www.w3.org/2000/svg";
 
 export class Easel {
   /**
@@ -19,20 +18,17 @@ export class Easel {
     Object.assign(this, { step, onStroke, onChange, onDrop, name: "brush", size: 3 * step });
     Object.assign(this, { at: null, tool: null, held: null, fingers: new Map(), tint: tint("#5646d6") });
     this.picture = el("canvas", { role: "img", "aria-label": "The picture" });
-    this.mask = el("canvas", {
-      className: "mask",
+    this.mask = el("canvas.mask", {
       tabIndex: 0,
       role: "application",
       "aria-label":
         "Selection. Arrow keys move the brush, Space paints; with box and lasso Space sets corners, Enter closes.",
     });
-    this.cursor = el("div", { className: "cursor", hidden: true });
-    this.lines = document.createElementNS(SVG, "svg");
-    this.lines.append(document.createElementNS(SVG, "polygon"), document.createElementNS(SVG, "polygon"));
-    this.lines.setAttribute("class", "outline");
-    this.lines.setAttribute("aria-hidden", "true");
-    this.paper = el("div", { className: "paper" }, this.picture, this.mask, this.lines, this.cursor);
-    this.root = el("div", { className: "easel" }, this.paper);
+    this.cursor = el("div.cursor", { hidden: true });
+    const outlines = [svg("polygon", {}), svg("polygon", {})];
+    this.lines = svg("svg", { class: "outline", "aria-hidden": "true" }, ...outlines);
+    this.paper = el("div.paper", this.picture, this.mask, this.lines, this.cursor);
+    this.root = el("div.easel", this.paper);
     this.zoom = new Zoom(this.root, this.paper);
     this.listen();
   }
@@ -68,6 +64,14 @@ export class Easel {
   paint() {
     this.repaint();
     this.point();
+  }
+
+  /** Change the selection in one go. */
+  change(action) {
+    this.onStroke();
+    action(this.selection);
+    this.paint();
+    this.onChange();
   }
 
   repaint(part) {

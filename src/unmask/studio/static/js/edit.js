@@ -1,52 +1,30 @@
 // Edit: what is painted over is drawn anew.
 
-import { attempt, button, el, invitation, select } from "./dom.js";
+import { attempt, el, select, tool } from "./dom.js";
 import { Easel } from "./easel.js";
 import { segments } from "./fields.js";
-import { Form } from "./form.js";
 import { MaskBar, maskAddress } from "./masks.js";
-import { address, fetchPicture, openFile, sources } from "./pictures.js";
-import { Runner } from "./runner.js";
+import { address, fetchPicture, openFile } from "./pictures.js";
 import { Selection } from "./selection.js";
 import { recall, remember } from "./store.js";
 import { Variations } from "./vary.js";
-import { Versions } from "./versions.js";
 import { addWords } from "./words.js";
+import { Workshop } from "./workshop.js";
 
 const UNDOS = 60;
 const KEYS = { b: "brush", e: "eraser", r: "box", l: "lasso", h: "hand" };
 
-export class Edit {
+export class Edit extends Workshop {
   constructor(model) {
-    this.model = model;
-    this.root = select("#edit");
-    this.work = select(".work", this.root);
-    this.past = [];
+    super("edit", model, { label: "Redraw selection", symbol: "brush" });
     this.future = [];
-    this.picture = null;
-    sources(this.root, model, (canvas) => this.take(canvas));
-    this.form = new Form(select(".fields", this.root), model);
     addWords(this.form, model);
     this.form.range("count", "Versions", { min: 1, max: 8, value: 4 });
     this.form.settings("edit");
     this.form.seam(model);
     this.form.seed();
-    this.runner = new Runner(select(".run", this.root), {
-      key: "edit.job",
-      label: "Redraw selection",
-      symbol: "brush",
-      onRun: () => this.run(),
-      onStart: (job, about) => this.begin(job, about),
-      onPreview: (addresses) => this.versions.preview(addresses),
-      onEnd: (job) => this.versions.end(job),
-    });
     this.variations = new Variations((how) => this.vary(how));
     select(".source", this.root).after(this.variations.root);
-    this.versions = new Versions(select(".versions", this.root), {
-      onTake: (canvas) => this.adopt(canvas),
-      onAgain: () => this.again(),
-      files: () => this.files(),
-    });
     this.easel = new Easel(model.factor, {
       onStroke: () => this.keep(),
       onChange: () => this.changed(),
@@ -54,7 +32,10 @@ export class Edit {
     });
     this.masks = new MaskBar(this.easel, model, (pictures) => this.askFor(pictures));
     this.makeTools();
-    this.showEmpty();
+    this.invite(
+      "Begin with a picture",
+      "Open one, drop it here, paste it, or take a sample of the model's own.",
+    );
     document.addEventListener("keydown", (event) => this.key(event));
     this.restore();
   }
@@ -67,9 +48,8 @@ export class Edit {
       title: `Key: ${letter.toUpperCase()}`,
     }));
     this.tools = segments("Tool", tools, "brush", (tool) => this.easel.use(tool));
-    const size = el("input", {
+    const size = el("input.size", {
       type: "range",
-      className: "size",
       title: "Brush size: [ and ]",
       min: 1,
       max: this.model.image_size / 2,
@@ -77,45 +57,23 @@ export class Edit {
       "aria-label": "Brush size",
       oninput: () => (this.easel.size = Number(size.value)),
     });
-    this.undo = button("Undo", {
-      kind: "quiet",
-      symbol: "undo",
-      bare: true,
-      onclick: () => this.step(this.past, this.future),
-    });
-    this.redo = button("Redo", {
-      kind: "quiet",
-      symbol: "redo",
-      bare: true,
-      onclick: () => this.step(this.future, this.past),
-    });
+    this.undo = tool("Undo", "undo", () => this.step(this.past, this.future));
+    this.redo = tool("Redo", "redo", () => this.step(this.future, this.past));
     this.toolbar = el(
-      "div",
-      { className: "tools", role: "toolbar", "aria-label": "Tools" },
+      "div.tools",
+      { role: "toolbar", "aria-label": "Tools" },
       this.tools,
       size,
-      el("span", { className: "gap" }),
+      el("span.gap"),
       this.undo,
       this.redo,
     );
     this.size = size;
   }
 
-  showEmpty() {
-    this.work.replaceChildren(
-      invitation(
-        "Begin with a picture",
-        "Open one, drop it here, paste it, or take a sample of the model's own.",
-      ),
-    );
-    this.runner.go.disabled = true;
-  }
-
   /** A new picture to work on. */
   take(canvas) {
-    this.runner.leave();
-    this.versions.clear();
-    this.past = [];
+    this.clear();
     this.future = [];
     this.restoreState({ picture: canvas });
   }
@@ -175,27 +133,24 @@ export class Edit {
   }
 
   run() {
-    this.ask({ image: address(this.picture), mask: this.mask() });
+    this.ask({ name: "Redraw", image: address(this.picture), mask: this.mask() });
   }
 
   /** Draw the whole picture a little different. */
   vary(how = this.variations.value) {
-    this.ask({ image: address(this.picture), how }, "Vary");
+    this.ask({ name: "Vary", image: address(this.picture), how });
   }
 
-  again() {
-    if (this.about) this.ask(this.about.files, this.about.name);
-  }
-
-  /** Ask for versions of what is in files: {image, mask} as addresses, or {image, how} to vary it. */
-  ask(files, name = "Redraw") {
-    const { seam, ...asked } = this.form.values();
-    const [image, mask] = [files.image, files.mask].map((data) => data?.split(",")[1]);
+  /** Ask for versions of an image at an address: of what the mask at another selects, or varied in some way. */
+  ask(asked) {
+    const { name, how } = asked;
+    const { seam, ...settings } = this.form.values();
+    const [image, mask] = [asked.image, asked.mask].map((data) => data?.split(",")[1]);
     const ratio = this.picture.width / this.picture.height;
-    const words = `${name} · seed ${asked.seed} · ${this.form.summary(asked)}`;
-    const about = { words, name, ratio, files };
-    if (files.how) this.runner.ask("vary", { ...asked, ...files.how, image }, about);
-    else this.runner.ask("inpaint", { ...asked, seam, image, mask }, about);
+    const words = `${name} · seed ${settings.seed} · ${this.form.summary(settings)}`;
+    const about = { words, name, ratio, asked };
+    if (how) this.runner.ask("vary", { ...settings, ...how, image }, about);
+    else this.runner.ask("inpaint", { ...settings, seam, image, mask }, about);
   }
 
   /** The same mask for other pictures, each in its turn. */
@@ -205,18 +160,12 @@ export class Edit {
         const canvas = await openFile(file, this.model);
         if (canvas.width !== this.picture.width || canvas.height !== this.picture.height)
           throw new Error(`${file.name} has another shape than the mask: it is left out.`);
-        this.ask({ image: address(canvas), mask: this.mask() }, file.name);
+        this.ask({ name: file.name, image: address(canvas), mask: this.mask() });
       });
     }
   }
 
-  begin(job, about) {
-    this.about = about;
-    this.versions.begin(job, about);
-  }
-
-  files() {
-    const { image, mask } = this.about.files;
+  files({ image, mask }) {
     return { "picture.png": image, ...(mask && { "mask.png": mask }) };
   }
 

@@ -1,63 +1,40 @@
 // Extend: what could lie beyond the edges of a picture, or on a canvas with nothing on it.
 
-import { button, el, invitation, select } from "./dom.js";
-import { Form } from "./form.js";
-import { Frame } from "./frame.js";
-import { address, blank, fetchPicture, sources } from "./pictures.js";
-import { Runner } from "./runner.js";
+import { button, el, quiet, select, tool } from "./dom.js";
+import { Frame, NONE } from "./frame.js";
+import { address, blank, fetchPicture } from "./pictures.js";
 import { recall, remember } from "./store.js";
-import { Versions } from "./versions.js";
 import { addWords } from "./words.js";
+import { Workshop } from "./workshop.js";
 
 const SIDES = ["left", "top", "right", "bottom"];
 
-export class Extend {
+export class Extend extends Workshop {
   constructor(model) {
-    this.model = model;
-    this.root = select("#extend");
-    this.work = select(".work", this.root);
-    this.picture = null;
-    this.past = [];
-    sources(this.root, model, (canvas) => this.take(canvas));
-    const nothing = button("Start with an empty canvas", {
-      symbol: "extend",
-      onclick: () => this.take(null),
-    });
-    select(".source", this.root).append(nothing);
+    super("extend", model, { label: "Draw what is missing", symbol: "extend" });
+    select(".source", this.root).append(
+      button("Start with an empty canvas", { symbol: "extend", onclick: () => this.take(null) }),
+    );
     this.makeFields();
-    this.runner = new Runner(select(".run", this.root), {
-      key: "extend.job",
-      label: "Draw what is missing",
-      symbol: "extend",
-      onRun: () => this.run(),
-      onStart: (job, about) => this.begin(job, about),
-      onPreview: (addresses) => this.versions.preview(addresses),
-      onEnd: (job) => this.versions.end(job),
-    });
-    this.versions = new Versions(select(".versions", this.root), {
-      onTake: (canvas) => this.adopt(canvas),
-      onAgain: () => this.again(),
-      files: () => (this.about.asked.picture ? { "picture.png": this.about.asked.picture } : {}),
-    });
     this.frame = new Frame({
       step: model.factor,
       most: model.limits.edge_px,
       fits: (...size) => this.fits(...size),
       onChange: (margins) => this.changed(margins),
     });
-    this.along = el("div", { className: "along", "aria-hidden": "true" }); // the field says it
+    this.along = el("div.along", { "aria-hidden": "true" }); // the field says it
     this.frame.area.append(this.along);
     this.makeTools();
-    this.showEmpty();
+    this.invite(
+      "Begin with a picture, or with nothing",
+      "Open one, drop it here, paste it, take a sample, or start with an empty canvas.",
+    );
     this.restore();
   }
 
   makeFields() {
-    const { model } = this;
-    const form = (this.form = new Form(select(".fields", this.root), model));
-    const place = form.place.appendChild(
-      el("div", { className: "quad", role: "group", "aria-label": "Pixels to add" }),
-    );
+    const { form, model } = this;
+    const place = form.place.appendChild(el("div.quad", { role: "group", "aria-label": "Pixels to add" }));
     SIDES.forEach((side) => {
       const label = { left: "Left", top: "Above", right: "Right", bottom: "Below" }[side];
       form.number(side, label, { min: 0, max: model.limits.edge_px, step: model.factor, value: 0, place });
@@ -81,46 +58,25 @@ export class Extend {
       "All around": ([w, h]) => ({ left: w / 2, right: w / 2, top: h / 2, bottom: h / 2 }),
       Reset: () => ({}),
     };
-    const none = { left: 0, top: 0, right: 0, bottom: 0 };
-    const buttons = Object.entries(shapes).map(([words, shape]) =>
-      button(words, {
-        kind: "quiet",
-        onclick: () =>
-          this.frame.set({ ...none, ...shape([this.frame.picture.width, this.frame.picture.height]) }),
-      }),
-    );
-    this.undo = button("Undo", {
-      kind: "quiet",
-      symbol: "undo",
-      bare: true,
-      disabled: true,
-      onclick: () => this.goBack(),
+    const { frame } = this;
+    const buttons = Object.entries(shapes).map(([words, shape]) => {
+      const margins = () => shape([frame.picture.width, frame.picture.height]);
+      return quiet(words, null, () => frame.set({ ...NONE, ...margins() }));
     });
-    this.readout = el("span", { className: "readout", role: "status" });
+    this.undo = tool("Undo", "undo", () => this.goBack(), { disabled: true });
+    this.readout = el("span.readout", { role: "status" });
     this.toolbar = el(
-      "div",
-      { className: "tools", role: "toolbar", "aria-label": "Shapes" },
+      "div.tools",
+      { role: "toolbar", "aria-label": "Shapes" },
       buttons,
-      el("span", { className: "gap" }),
+      el("span.gap"),
       this.undo,
     );
   }
 
-  showEmpty() {
-    this.work.replaceChildren(
-      invitation(
-        "Begin with a picture, or with nothing",
-        "Open one, drop it here, paste it, take a sample, or start with an empty canvas.",
-      ),
-    );
-    this.runner.go.disabled = true;
-  }
-
   /** A picture to extend; null is an empty canvas of the trained size. */
   take(canvas) {
-    this.runner.leave();
-    this.versions.clear();
-    this.past = [];
+    this.clear();
     this.open(canvas);
     if (!canvas) this.frame.set({ right: this.model.image_size });
   }
@@ -149,7 +105,7 @@ export class Extend {
     const [width, height] = this.frame.size;
     this.along.classList.toggle("down", height > width);
     const texts = prompt.texts.length > 1 ? prompt.texts : [];
-    this.along.replaceChildren(...texts.map((text) => el("span", {}, text)));
+    this.along.replaceChildren(...texts.map((text) => el("span", text)));
   }
 
   adopt(canvas) {
@@ -167,7 +123,7 @@ export class Extend {
     for (const side of SIDES) this.form.enable(side, true);
     for (const name of ["count", "seam"]) this.form.enable(name, picture !== null);
     this.form.turn(picture ? "edit" : "canvas");
-    this.work.replaceChildren(this.toolbar, el("div", { className: "easel" }, this.frame.root, this.readout));
+    this.work.replaceChildren(this.toolbar, el("div.easel", this.frame.root, this.readout));
     const size = this.model.image_size;
     this.frame.picture.hidden = picture === null;
     this.frame.show(picture ?? blank(size, size), margins);
@@ -201,10 +157,6 @@ export class Extend {
     this.ask({ picture, width, height, margins: { ...this.frame.margins } });
   }
 
-  again() {
-    if (this.about) this.ask(this.about.asked);
-  }
-
   ask(asked) {
     const { picture, width, height, margins } = asked;
     const { left, top, right, bottom, ...settings } = this.form.values();
@@ -214,9 +166,8 @@ export class Extend {
     else this.runner.ask("canvas", { ...settings, width, height }, about);
   }
 
-  begin(job, about) {
-    this.about = about;
-    this.versions.begin(job, about);
+  files({ picture }) {
+    return picture ? { "picture.png": picture } : {};
   }
 
   /** After a reload: the picture, the frame and the job. */

@@ -28,7 +28,7 @@ export class Fields {
     const first = slider({ id, name, ...bounds });
     const control = pair ? moving(first, slider({ "aria-label": `${label} at the end`, ...bounds })) : first;
     control.value = value;
-    const top = el("div", { className: "top" }, el("label", { htmlFor: id }, label), first.output);
+    const top = el("div.top", el("label", { htmlFor: id }, label), first.output);
     this.add(name, control, { hint, place }, top, first.input, control.more);
   }
 
@@ -40,7 +40,7 @@ export class Fields {
       { id, name },
       options.map(([value, words]) => el("option", { value }, words)),
     );
-    const row = el("div", { className: "row" }, menu, aside);
+    const row = el("div.row", menu, aside);
     this.add(name, menu, { hint, place }, el("label", { htmlFor: id }, label), row);
   }
 
@@ -63,17 +63,17 @@ export class Fields {
       numeric(input),
       {},
       el("label", { htmlFor: id }, "Seed"),
-      el("div", { className: "row" }, input, dice),
-      el("label", { className: "check" }, this.hold, "Keep this seed for the next run"),
+      el("div.row", input, dice),
+      el("label.check", this.hold, "Keep this seed for the next run"),
     );
   }
 
   add(name, control, { hint, place = this.place }, ...content) {
-    const root = el("div", { className: "field", "data-field": name }, ...content);
+    const root = el("div.field", { "data-field": name }, ...content);
     if (hint) {
       const id = fresh();
       select("input, select", root).setAttribute("aria-describedby", id);
-      root.append(el("span", { className: "hint", id }, hint));
+      root.append(el("span.hint", { id }, hint));
     }
     this.controls[name] = control;
     place.append(root);
@@ -156,7 +156,7 @@ function moving(first, last) {
     show(ticked.checked);
   });
   return {
-    more: [el("label", { className: "check" }, ticked, "Moves to another value", last.output), last.input],
+    more: [el("label.check", ticked, "Moves to another value", last.output), last.input],
     get value() {
       return ticked.checked ? [first.value, last.value] : first.value;
     },
@@ -169,23 +169,16 @@ function moving(first, last) {
 
 /** Buttons of which one is pressed. */
 export function segments(label, options, value, onChange) {
-  const bar = el("div", { className: "segments", role: "group", "aria-label": label });
+  const bar = el("div.segments", { role: "group", "aria-label": label });
   const press = (key) => {
     bar.value = key;
     for (const option of bar.children) option.setAttribute("aria-pressed", option.dataset.value === key);
   };
-  for (const { key, words, symbol, title } of options) {
-    bar.append(
-      button(words, {
-        kind: "",
-        symbol,
-        title,
-        "data-value": key,
-        onclick: () => (press(key), onChange(key)),
-      }),
-    );
-  }
   bar.press = (key) => (press(key), onChange(key));
+  for (const { key, words, symbol, title } of options) {
+    const onclick = () => bar.press(key);
+    bar.append(button(words, { kind: "", symbol, title, "data-value": key, onclick }));
+  }
   press(value);
   return bar;
 }

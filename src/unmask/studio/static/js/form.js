@@ -23,9 +23,9 @@ export class Form extends Fields {
     });
     this.choice("settings", "Settings", names, { aside: back });
     this.controls.settings.addEventListener("input", () => this.begin());
-    const folded = el("div", { className: "fields" });
+    const folded = el("div.fields");
     for (const setting of this.described) this.setting(setting, setting.advanced ? folded : this.place);
-    this.place.append(el("details", {}, el("summary", {}, "More settings"), folded));
+    this.place.append(el("details", el("summary", "More settings"), folded));
     this.place.addEventListener("input", () => this.settle());
     this.turn(use);
   }

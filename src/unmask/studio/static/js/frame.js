@@ -14,6 +14,8 @@ const HANDLES = {
   se: ["right", "bottom"],
 };
 
+export const NONE = { left: 0, top: 0, right: 0, bottom: 0 };
+
 export class Frame {
   /**
    * step: pixels by which it grows, to at most so many on a side.  fits(width, height): whether the model may
@@ -22,9 +24,9 @@ export class Frame {
   constructor({ step, most, fits, onChange }) {
     Object.assign(this, { step, most, fits, onChange });
     this.picture = el("canvas", { role: "img", "aria-label": "The picture" });
-    this.area = el("div", { className: "area" }, this.picture);
+    this.area = el("div.area", this.picture);
     this.handles = Object.keys(HANDLES).map((name) => this.handle(name));
-    this.root = el("div", { className: "frame" }, this.area, this.handles);
+    this.root = el("div.frame", this.area, this.handles);
     new ResizeObserver(() => this.lay()).observe(this.root);
   }
 
@@ -32,23 +34,22 @@ export class Frame {
     const sides = HANDLES[name];
     const single = sides.length === 1;
     const kind = single ? SIDES[name][0] : name;
-    const handle = el("div", {
-      className: `handle ${kind}`,
-      "data-handle": name,
-      tabIndex: single ? 0 : undefined,
-      role: single ? "slider" : undefined,
-      "aria-hidden": single ? undefined : "true",
-      "aria-label": single ? `Pixels to add, ${name}` : undefined,
-      "aria-valuemin": single ? 0 : undefined,
-      "aria-valuemax": single ? this.most : undefined,
-      "aria-orientation": single ? (kind === "x" ? "horizontal" : "vertical") : undefined,
-    });
+    const slider = {
+      tabIndex: 0,
+      role: "slider",
+      "aria-label": `Pixels to add, ${name}`,
+      "aria-valuemin": 0,
+      "aria-valuemax": this.most,
+      "aria-orientation": kind === "x" ? "horizontal" : "vertical",
+    };
+    const role = single ? slider : { "aria-hidden": "true" };
+    const handle = el(`div.handle.${kind}`, { "data-handle": name, ...role });
     handle.addEventListener("pointerdown", (event) => this.drag(event, handle, sides));
     handle.addEventListener("keydown", (event) => this.key(event, sides));
     return handle;
   }
 
-  show(picture, margins = { left: 0, top: 0, right: 0, bottom: 0 }) {
+  show(picture, margins = NONE) {
     this.margins = { ...margins };
     Object.assign(this.picture, { width: picture.width, height: picture.height });
     this.picture.getContext("2d").drawImage(picture, 0, 0);
@@ -131,14 +132,12 @@ export class Frame {
       this.picture.width * this.scale,
       this.picture.height * this.scale,
     );
-    const at = {
-      x: { left: 0, right: 1, nw: 0, sw: 0, ne: 1, se: 1 },
-      y: { top: 0, bottom: 1, nw: 0, ne: 0, sw: 1, se: 1 },
-    };
     for (const handle of this.handles) {
       const { handle: name } = handle.dataset;
-      handle.style.left = `${left + (at.x[name] ?? 0.5) * width * this.scale}px`;
-      handle.style.top = `${top + (at.y[name] ?? 0.5) * height * this.scale}px`;
+      const at = { x: 0.5, y: 0.5 };
+      for (const [axis, direction] of HANDLES[name].map((side) => SIDES[side])) at[axis] += direction / 2;
+      handle.style.left = `${left + at.x * width * this.scale}px`;
+      handle.style.top = `${top + at.y * height * this.scale}px`;
       if (name in SIDES) handle.setAttribute("aria-valuenow", this.margins[name]);
     }
   }

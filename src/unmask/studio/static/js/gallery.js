@@ -20,7 +20,7 @@ export class Gallery {
     Object.assign(this, { places, views, model, kept: [], chosen: [], asked: 0 });
     this.root = select("#gallery");
     this.makeFields();
-    this.grid = el("div", { className: "grid" });
+    this.grid = el("div.grid");
     this.more = button("Show more", { hidden: true, onclick: () => attempt(() => this.load(true)) });
     this.stage = select(".stage", this.root);
     this.stage.append(this.grid, this.more);
@@ -43,10 +43,10 @@ export class Gallery {
       disabled: true,
       onclick: () => compare(...this.pair()),
     });
-    this.line = el("p", { className: "hint", role: "status" });
+    this.line = el("p.hint", { role: "status" });
     select(".fields", this.root).append(
-      el("div", { className: "field" }, el("label", { htmlFor: "gallery-words" }, "Search"), this.words),
-      el("label", { className: "check" }, this.starred, "With a star only"),
+      el("div.field", el("label", { htmlFor: "gallery-words" }, "Search"), this.words),
+      el("label.check", this.starred, "With a star only"),
       this.both,
       this.line,
     );
@@ -90,11 +90,11 @@ export class Gallery {
       onchange: () => this.choose(kept, box),
     });
     const open = el(
-      "button",
-      { type: "button", className: "tile", "aria-label": title(kept), onclick: () => this.open(kept) },
+      "button.tile",
+      { type: "button", "aria-label": title(kept), onclick: () => this.open(kept) },
       el("img", { src: kept.address, alt: "", loading: "lazy" }),
     );
-    kept.root = el("div", { className: "kept", title: title(kept) }, open, box, icon("star"));
+    kept.root = el("div.kept", { title: title(kept) }, open, box, icon("star"));
     kept.root.toggleAttribute("data-starred", kept.starred);
     return kept.root;
   }

@@ -59,7 +59,7 @@ export class Inspect {
     const { codes, psnr_db: psnr } = back.figures;
     const { bits_by_code: bitsByCode, bits_per_code: each, bits, exact } = score.figures;
     const most = Math.max(...bitsByCode.flat());
-    const scale = el("span", { className: "scale" }, "0", el("i", {}), `${most.toFixed(1)} bits`);
+    const scale = el("span.scale", "0", el("i"), `${most.toFixed(1)} bits`);
     select("i", scale).style.background = `linear-gradient(90deg, ${GLOW.map((colour) => `rgb(${colour})`)})`;
     const maps = [
       this.map("Original", "as the model sees it", el("img", { src: back.pictures[0], alt: "The original" })),
@@ -80,8 +80,8 @@ export class Inspect {
       ),
     ];
     this.readout = el(
-      "p",
-      { className: "readout", role: "status" },
+      "p.readout",
+      { role: "status" },
       "Point at a code, or walk over them with the arrow keys.",
     );
     this.stage.replaceChildren(this.readout, ...maps);
@@ -111,11 +111,10 @@ export class Inspect {
   }
 
   map(title, about, face) {
-    const cell = el("div", { className: "cell", hidden: true });
+    const cell = el("div.cell", { hidden: true });
     const box = el(
-      "div",
+      "div.face",
       {
-        className: "face",
         tabIndex: 0,
         "aria-label": `${title}. Arrow keys walk over the codes.`,
         role: "application",
@@ -138,12 +137,7 @@ export class Inspect {
       const [row, column] = this.at ?? [-move[0], -move[1]];
       this.point(row + move[0], column + move[1]);
     });
-    return el(
-      "figure",
-      { className: "map" },
-      el("figcaption", {}, el("h2", {}, title), el("span", { className: "hint" }, about)),
-      box,
-    );
+    return el("figure.map", el("figcaption", el("h2", title), el("span.hint", about)), box);
   }
 
   /** Mark one code in all maps, and say what it is. */
@@ -168,12 +162,7 @@ export class Inspect {
 }
 
 function figure(number, unit, words) {
-  return el(
-    "div",
-    { className: "figure" },
-    el("b", {}, `${number} `, el("small", {}, unit)),
-    el("p", {}, words),
-  );
+  return el("div.figure", el("b", `${number} `, el("small", unit)), el("p", words));
 }
 
 function paint(rows, shade, label) {

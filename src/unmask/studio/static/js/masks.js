@@ -1,6 +1,6 @@
 // What can be done to a whole mask: turned round, grown, filled, opened, saved, seen in another colour.
 
-import { attempt, button, el } from "./dom.js";
+import { attempt, el, quiet } from "./dom.js";
 import { enclosed, grown, inverted, shrunk } from "./geometry.js";
 import { address, blank, chooser, openFile } from "./pictures.js";
 import { MASK, Selection, tint } from "./selection.js";
@@ -15,8 +15,7 @@ export class MaskBar {
     const by = Math.max(1, Math.round(model.factor / 4));
     const action = (key, words, symbol, change) => {
       const title = `${words}: ${key.toUpperCase()}`;
-      const pressed = button(words, { kind: "quiet", symbol, title, onclick: () => this.change(change) });
-      return [key, pressed];
+      return [key, quiet(words, symbol, () => this.change(change), { title })];
     };
     this.actions = Object.fromEntries([
       action("i", "Invert", "invert", inverted),
@@ -27,28 +26,20 @@ export class MaskBar {
     ]);
     const file = chooser("Mask file", ([chosen]) => attempt(() => this.open(chosen)));
     const others = chooser("Pictures for this mask", onPictures, { multiple: true });
-    this.others = button("Use for pictures …", {
-      kind: "quiet",
-      symbol: "pictures",
+    this.others = quiet("Use for pictures …", "pictures", others.open, {
       title: "Redraw what is selected in several pictures, one after another",
-      onclick: others.open,
     });
-    this.save = button("Save mask", {
-      kind: "quiet",
-      symbol: "save",
-      title: "Save mask",
-      onclick: () => this.download(),
-    });
+    this.save = quiet("Save mask", "save", () => this.download(), { title: "Save mask" });
     this.root = el(
-      "div",
-      { className: "tools masks", role: "toolbar", "aria-label": "Mask" },
+      "div.tools.masks",
+      { role: "toolbar", "aria-label": "Mask" },
       Object.values(this.actions),
-      button("Open mask", { kind: "quiet", symbol: "open", title: "Open mask", onclick: file.open }),
+      quiet("Open mask", "open", file.open, { title: "Open mask" }),
       this.save,
       this.others,
       file.input,
       others.input,
-      el("span", { className: "gap" }),
+      el("span.gap"),
       this.look(),
     );
   }
@@ -69,7 +60,7 @@ export class MaskBar {
       this.easel.paper.style.setProperty("--mask-opacity", strength.value);
       if (this.easel.selection) this.easel.paint();
     };
-    const look = el("span", { className: "look" }, shade, strength);
+    const look = el("span.look", shade, strength);
     look.addEventListener("input", () => {
       apply();
       prefer("mask", { colour: shade.value, opacity: Number(strength.value) });
@@ -85,11 +76,7 @@ export class MaskBar {
   }
 
   change(action) {
-    const { easel } = this;
-    easel.onStroke();
-    easel.selection.pixels = action(easel.selection.pixels, easel.selection.width);
-    easel.paint();
-    easel.onChange();
+    this.easel.change((selection) => (selection.pixels = action(selection.pixels, selection.width)));
   }
 
   settle() {

@@ -1,7 +1,7 @@
 // Which model is meant: one of those that the server lists.
 
 import { describe, models } from "./api.js";
-import { button, dialogHead, el, select, show } from "./dom.js";
+import { button, el, select, show } from "./dom.js";
 import { recall, remember } from "./store.js";
 
 /** The model that this tab has chosen, as the server describes it; the names of all are with it. */
@@ -29,12 +29,11 @@ function turnTo(name) {
 function menu(model, names) {
   const choices = names.map((name) =>
     button(name, {
-      kind: "plain",
       "aria-pressed": String(name === model.name),
       onclick: () => name !== model.name && turnTo(name),
     }),
   );
-  return el("div", { className: "choices", role: "group", "aria-label": "Models" }, choices);
+  return el("div.choices", { role: "group", "aria-label": "Models" }, choices);
 }
 
 function showModel(model, names) {
@@ -52,22 +51,7 @@ function showModel(model, names) {
   };
   const list = Object.entries(facts)
     .filter(([, fact]) => fact)
-    .flatMap(([name, fact]) => [el("dt", {}, name), el("dd", {}, fact)]);
-  const dialog = select("#about");
-  const links = el(
-    "div",
-    { className: "actions" },
-    el("a", { className: "plain", href: "/api" }, "The API of this Studio"),
-  );
-  show(
-    dialog,
-    dialogHead(dialog, "The model", "about-title"),
-    el(
-      "div",
-      { className: "body" },
-      names.length > 1 ? menu(model, names) : null,
-      el("dl", { className: "facts" }, list),
-      links,
-    ),
-  );
+    .flatMap(([name, fact]) => [el("dt", name), el("dd", fact)]);
+  const links = el("div.actions", el("a.plain", { href: "/api" }, "The API of this Studio"));
+  show("about", "The model", names.length > 1 && menu(model, names), el("dl.facts", list), links);
 }

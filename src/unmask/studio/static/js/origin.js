@@ -2,7 +2,7 @@
 
 import { look } from "./api.js";
 import { attempt, notice } from "./dom.js";
-import { fetchPicture } from "./pictures.js";
+import { fetchPicture, listenForFiles } from "./pictures.js";
 
 const VIEWS = { sample: "create", canvas: "extend", extend: "extend", inpaint: "edit", vary: "edit" };
 
@@ -44,16 +44,7 @@ export function listenForOrigins(places, views, model) {
         throw new Error("This file does not say how its picture was drawn. To change it, drop it on Edit.");
       await restore(said, views, model, URL.createObjectURL(file));
     });
-  for (const place of places) {
-    place.addEventListener("dragover", (event) => event.preventDefault());
-    place.addEventListener("drop", (event) => {
-      event.preventDefault();
-      if (event.dataTransfer.files.length) receive(event.dataTransfer.files[0]);
-    });
-    document.addEventListener("paste", (event) => {
-      if (!place.hidden && event.clipboardData.files.length) receive(event.clipboardData.files[0]);
-    });
-  }
+  for (const place of places) listenForFiles(place, receive);
 }
 
 /** Where a picture is opened to be worked on, offer its settings. */

@@ -1,7 +1,7 @@
 // Pictures: opened, dropped, pasted, brought to the model's size, saved.
 
 import { start, watch } from "./api.js";
-import { attempt, button, el, notice } from "./dom.js";
+import { attempt, button, el, notice, select } from "./dom.js";
 import { newSeed } from "./fields.js";
 
 export function blank(width, height) {
@@ -20,6 +20,13 @@ export async function fetchPicture(address) {
   const canvas = blank(image.naturalWidth, image.naturalHeight);
   canvas.getContext("2d").drawImage(image, 0, 0);
   return canvas;
+}
+
+/** Put the picture at an address into a tile, in the place of the one before, or of nothing. */
+export function fill(tile, address, alt = "") {
+  const image = select("img", tile) ?? el("img");
+  Object.assign(image, { src: address, alt });
+  select(".blank", tile)?.replaceWith(image);
 }
 
 /** Save the file at an address under a name. */
@@ -87,7 +94,6 @@ export const encode = (canvas) => address(canvas).split(",")[1];
 
 /** The ways to get a picture: a file, a drop, a paste, a sample. `take(canvas)` gets what was asked for last. */
 export function sources(view, model, take) {
-  const place = view.querySelector(".source");
   const file = chooser("Picture file", ([chosen]) => receive(chosen));
   const open = button("Open picture", { symbol: "open", onclick: file.open });
   const draw = button("Take a sample", { symbol: "dice" });
@@ -107,12 +113,15 @@ export function sources(view, model, take) {
     await bring(sample());
     draw.disabled = false;
   });
-  place.append(
-    el("div", { className: "pair" }, open, draw),
+  select(".source", view).append(
+    el("div.pair", open, draw),
     file.input,
-    el("p", { className: "hint" }, "Or drop a picture here, or paste one."),
+    el("p.hint", "Or drop a picture here, or paste one."),
   );
-  listenForDrops(view, receive);
+  showDrops(view);
+  listenForFiles(view, receive, ({ target }) => {
+    if (!target.matches("input, textarea")) notice("There is no picture in the clipboard.");
+  });
 }
 
 async function sample() {
@@ -122,26 +131,25 @@ async function sample() {
   return fetchPicture(end.pictures[0]);
 }
 
-function listenForDrops(view, receive) {
-  const stage = view.querySelector(".stage");
-  view.addEventListener("dragover", (event) => {
-    event.preventDefault();
-    stage.classList.add("over");
-  });
-  view.addEventListener(
-    "dragleave",
-    (event) => view.contains(event.relatedTarget) || stage.classList.remove("over"),
-  );
+/** Have what is dropped on a view, or pasted while it is seen; `otherwise(event)`: what was pasted is no file. */
+export function listenForFiles(view, receive, otherwise = () => {}) {
+  view.addEventListener("dragover", (event) => event.preventDefault());
   view.addEventListener("drop", (event) => {
     event.preventDefault();
-    stage.classList.remove("over");
     const [file] = event.dataTransfer.files;
     if (file) receive(file);
   });
   document.addEventListener("paste", (event) => {
     if (view.hidden) return;
-    const file = [...event.clipboardData.files][0];
+    const [file] = event.clipboardData.files;
     if (file) receive(file);
-    else if (!event.target.matches("input, textarea")) notice("There is no picture in the clipboard.");
+    else otherwise(event);
   });
+}
+
+function showDrops(view) {
+  const over = (on) => select(".stage", view).classList.toggle("over", on);
+  view.addEventListener("dragover", () => over(true));
+  view.addEventListener("dragleave", (event) => view.contains(event.relatedTarget) || over(false));
+  view.addEventListener("drop", () => over(false));
 }

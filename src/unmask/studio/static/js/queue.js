@@ -1,6 +1,6 @@
 // What a view has still to do: requests with their settings as they were when they were asked for.
 
-import { button, el, notice } from "./dom.js";
+import { el, notice, tool } from "./dom.js";
 import { recall, remember } from "./store.js";
 
 const MOST = 100;
@@ -17,7 +17,7 @@ export class Queue {
   constructor(key) {
     this.key = `${key}.queue`;
     this.entries = recall(this.key) ?? [];
-    this.root = el("ol", { className: "queue", "aria-label": "Queue" });
+    this.root = el("ol.queue", { "aria-label": "Queue" });
     this.show();
   }
 
@@ -46,21 +46,16 @@ export class Queue {
   show() {
     const last = this.entries.length - 1;
     const rows = this.entries.map((entry, i) => {
-      const tool = (words, symbol, disabled, change) =>
-        button(`${words}: ${entry.about.words}`, {
-          kind: "quiet",
-          symbol,
-          bare: true,
-          disabled,
-          onclick: () => (this.set(change()), this.focus(i, symbol)),
-        });
+      const change = (words, symbol, disabled, changed) => {
+        const onclick = () => (this.set(changed()), this.focus(i, symbol));
+        return tool(`${words}: ${entry.about.words}`, symbol, onclick, { disabled });
+      };
       return el(
         "li",
-        {},
-        el("span", { className: "words" }, entry.about.words),
-        tool("Sooner", "up", i === 0, () => moved(this.entries, i, -1)),
-        tool("Later", "down", i === last, () => moved(this.entries, i, 1)),
-        tool("Remove", "close", false, () => this.entries.filter((_, other) => other !== i)),
+        el("span.words", entry.about.words),
+        change("Sooner", "up", i === 0, () => moved(this.entries, i, -1)),
+        change("Later", "down", i === last, () => moved(this.entries, i, 1)),
+        change("Remove", "close", false, () => this.entries.filter((_, other) => other !== i)),
       );
     });
     this.root.replaceChildren(...rows);

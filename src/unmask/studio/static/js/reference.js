@@ -37,10 +37,9 @@ function row(name, schema, required, root) {
         : "";
   return el(
     "tr",
-    {},
-    el("th", { scope: "row" }, el("code", {}, name)),
-    el("td", {}, words(schema, root)),
-    el("td", {}, [schema.description, fallback].filter(Boolean).join(" ")),
+    el("th", { scope: "row" }, el("code", name)),
+    el("td", words(schema, root)),
+    el("td", [schema.description, fallback].filter(Boolean).join(" ")),
   );
 }
 
@@ -53,12 +52,11 @@ function route(path, verb, operation, root) {
     .map(([status, answer]) => `${status} ${answer.description}`)
     .join(" · ");
   return el(
-    "section",
-    { className: "route" },
-    el("h2", {}, el("span", { className: "verb" }, verb.toUpperCase()), el("code", {}, path)),
-    el("p", { className: "lead" }, operation.description),
-    fields.length ? el("table", {}, el("tbody", {}, fields)) : null,
-    el("p", { className: "hint answers" }, answers),
+    "section.route",
+    el("h2", el("span.verb", verb.toUpperCase()), el("code", path)),
+    el("p.lead", operation.description),
+    fields.length ? el("table", el("tbody", fields)) : null,
+    el("p.hint.answers", answers),
   );
 }
 

@@ -40,13 +40,13 @@ export class Runner {
     });
     // How far it is changes all the time; only what it is about is read out.
     this.words = el("span", { role: "status" });
-    this.share = el("span", { className: "number", "aria-hidden": "true" });
-    this.line = el("p", { className: "status" }, this.words, " ", this.share);
+    this.share = el("span.number", { "aria-hidden": "true" });
+    this.line = el("p.status", this.words, " ", this.share);
     const more = label && [
-      el("label", { className: "check" }, this.endless, "Go on until stopped, seed after seed"),
+      el("label.check", this.endless, "Go on until stopped, seed after seed"),
       this.queue.root,
     ];
-    const turns = el("div", { className: "turns" }, [this.go, this.stop].filter(Boolean));
+    const turns = el("div.turns", [this.go, this.stop].filter(Boolean));
     place.append(...[turns, this.bar, this.line, more].flat().filter(Boolean));
     place.closest("form")?.addEventListener("submit", (event) => {
       event.preventDefault();

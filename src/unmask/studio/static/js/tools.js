@@ -19,14 +19,6 @@ class Tool {
 
   /** What it has begun is not wanted. */
   drop() {}
-
-  /** Change the selection in one go. */
-  change(action) {
-    this.easel.onStroke();
-    action(this.easel.selection);
-    this.easel.paint();
-    this.easel.onChange();
-  }
 }
 
 /** Paints at once, wherever it goes. */
@@ -71,7 +63,7 @@ class Box extends Tool {
 
   up(at) {
     this.done = true;
-    this.change((selection) => selection.box(this.from, at, this.value));
+    this.easel.change((selection) => selection.box(this.from, at, this.value));
   }
 
   get outline() {
@@ -115,7 +107,7 @@ class Lasso extends Tool {
     this.done = true;
     const { width, height } = this.easel.selection;
     const inside = outlined(this.points, width, height);
-    if (inside.includes(1)) this.change((selection) => selection.put(inside, this.value));
+    if (inside.includes(1)) this.easel.change((selection) => selection.put(inside, this.value));
   }
 
   get outline() {

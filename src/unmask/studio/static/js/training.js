@@ -21,7 +21,7 @@ export class Training {
     this.menu = this.form.controls.run;
     if (names.includes(recall("training"))) this.menu.value = recall("training");
     this.menu.addEventListener("input", () => this.turn());
-    this.words = el("p", { className: "status", role: "status" });
+    this.words = el("p.status", { role: "status" });
     this.bar = el("progress", { max: 1, "aria-label": "Steps done" });
     select(".run", this.root).append(this.bar, this.words);
     this.makeTime();
@@ -36,16 +36,16 @@ export class Training {
 
   makeTime() {
     this.slider = el("input", { type: "range", min: 0, "aria-label": "Step", oninput: () => this.travel() });
-    this.when = el("output", { className: "number" });
-    this.pictures = el("div", { className: "pictures" });
+    this.when = el("output.number");
+    this.pictures = el("div.pictures");
     this.time = el(
-      "section",
-      { className: "time", "aria-label": "Pictures by step" },
-      el("div", { className: "top" }, el("h2", {}, "What it draws"), this.when),
+      "section.time",
+      { "aria-label": "Pictures by step" },
+      el("div.top", el("h2", "What it draws"), this.when),
       this.pictures,
       this.slider,
     );
-    this.charts = el("div", { className: "charts" });
+    this.charts = el("div.charts");
   }
 
   /** Another run, seen from its latest step. */

@@ -6,13 +6,13 @@ import { Fields } from "./fields.js";
 /** A slider, and a button that calls `onVary({ strength, unlikely })`. */
 export class Variations {
   constructor(onVary) {
-    this.root = el("div", { className: "vary", role: "group", "aria-label": "Variations", hidden: true });
+    this.root = el("div.vary", { role: "group", "aria-label": "Variations", hidden: true });
     const fields = new Fields(this.root);
     fields.range("strength", "How different", { min: 0.05, max: 1, step: 0.05, value: 0.3 });
     this.fields = fields;
     this.unlikely = el("input", { type: "checkbox", name: "unlikely" });
     this.root.append(
-      el("label", { className: "check" }, this.unlikely, "Only what the model finds odd"),
+      el("label.check", this.unlikely, "Only what the model finds odd"),
       button("Vary the whole picture", {
         kind: "plain large",
         symbol: "vary",

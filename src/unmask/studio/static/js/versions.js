@@ -1,7 +1,7 @@
 // Several ways that a picture could go on, of which one is taken.
 
-import { attempt, button, el } from "./dom.js";
-import { fetchPicture, save } from "./pictures.js";
+import { attempt, el, quiet } from "./dom.js";
+import { fetchPicture, fill, save } from "./pictures.js";
 import { showRecipe } from "./recipe.js";
 
 const EARLIER = 96; // versions of before that stay on the page
@@ -9,33 +9,16 @@ const EARLIER = 96; // versions of before that stay on the page
 export class Versions {
   /** `onTake(canvas)` gets what was chosen; `files()` are the pictures that the recipe takes, by name. */
   constructor(place, { onTake, onAgain, files }) {
-    Object.assign(this, { place, onTake, files, tiles: [], chosen: null });
-    this.again = button("Again", {
-      kind: "quiet",
-      symbol: "reuse",
-      title: "The same once more, with another seed",
-      onclick: onAgain,
-    });
-    this.code = button("As code", {
-      kind: "quiet",
-      symbol: "code",
-      onclick: () => showRecipe(this.job.recipe, this.files()),
-    });
-    this.save = button("Save", {
-      kind: "quiet",
-      symbol: "save",
-      onclick: () => attempt(() => this.saveChosen()),
-    });
-    this.all = button("Save all", {
-      kind: "quiet",
-      symbol: "save",
-      onclick: () => attempt(() => this.saveAll()),
-    });
-    this.tools = el("div", { hidden: true }, this.again, this.save, this.code);
-    this.title = el("h2", {}, "Versions");
-    this.grid = el("div", { className: "grid" });
-    this.earlier = el("div", { className: "grid earlier" });
-    place.append(this.title, this.grid, this.tools, this.earlier, el("div", {}, this.all));
+    Object.assign(this, { place, onTake, tiles: [], chosen: null });
+    const again = quiet("Again", "reuse", onAgain, { title: "The same once more, with another seed" });
+    const code = quiet("As code", "code", () => showRecipe(this.job.recipe, files()));
+    this.save = quiet("Save", "save", () => attempt(() => this.saveChosen()));
+    this.all = quiet("Save all", "save", () => attempt(() => this.saveAll()));
+    this.tools = el("div", { hidden: true }, again, this.save, code);
+    this.title = el("h2", "Versions");
+    this.grid = el("div.grid");
+    this.earlier = el("div.grid.earlier");
+    place.append(this.title, this.grid, this.tools, this.earlier, el("div", this.all));
     this.clear();
   }
 
@@ -68,9 +51,7 @@ export class Versions {
     const count = job.settings.count ?? 1;
     this.grid.classList.toggle("broad", ratio > 1.4 || count === 1);
     this.title.textContent = count > 1 ? "Choose a version" : "The result: take it to go on from there";
-    this.tiles = [...Array(count).keys()].map((number) =>
-      this.tile(`${number + 1}`, el("div", { className: "blank" })),
-    );
+    this.tiles = [...Array(count).keys()].map((number) => this.tile(`${number + 1}`, el("div.blank")));
     this.grid.append(...this.tiles);
     this.settle();
   }
@@ -87,29 +68,22 @@ export class Versions {
 
   tile(name, content) {
     const tile = el(
-      "button",
+      "button.tile",
       {
         type: "button",
-        className: "tile",
         disabled: true,
         "aria-pressed": "false",
         "aria-label": `Version ${name}`,
       },
       content,
-      el("span", { className: "name" }, name),
+      el("span.name", name),
     );
     tile.addEventListener("click", () => attempt(() => this.choose(tile)));
     return tile;
   }
 
   preview(addresses) {
-    addresses.forEach((address, number) => address && this.put(this.tiles[number], address));
-  }
-
-  put(tile, address) {
-    const image = tile.querySelector("img") ?? el("img", { alt: "" });
-    image.src = address;
-    tile.querySelector(".blank")?.replaceWith(image);
+    addresses.forEach((address, number) => address && fill(this.tiles[number], address));
   }
 
   end(job) {
@@ -120,7 +94,7 @@ export class Versions {
       return;
     }
     job.pictures.forEach((address, number) => {
-      this.put(this.tiles[number], address);
+      fill(this.tiles[number], address);
       this.tiles[number].disabled = false;
       this.tiles[number].title = `${this.name}, seed ${job.settings.seed}, ${number + 1}`;
     });

@@ -1,6 +1,6 @@
 // A picture, large, and what can be done with it.
 
-import { attempt, button, copy, dialogHead, el, notice, select, show } from "./dom.js";
+import { attempt, button, copy, el, notice, select, show, tool } from "./dom.js";
 import { GONE, fetchPicture, save } from "./pictures.js";
 
 const dialog = select("#viewer");
@@ -17,8 +17,7 @@ export function view(items, number, { places, actions }) {
       picture.parentElement.style.setProperty("--ratio", picture.naturalWidth / picture.naturalHeight),
     onerror: () => notice(GONE),
   });
-  const head = dialogHead(dialog, "Picture", "viewer-title");
-  const hint = el("p", { className: "hint" });
+  const hint = el("p.hint");
   const more = actions.map(({ words, symbol, act, closes, off }) => {
     const press = button("", {
       symbol,
@@ -33,7 +32,6 @@ export function view(items, number, { places, actions }) {
       press.lastChild.textContent = words(now());
       press.disabled = off?.(now()) ?? false;
     };
-    press.append(document.createTextNode(""));
     return press;
   });
   // Everything else stays in its place, and the focus with it.
@@ -43,16 +41,12 @@ export function view(items, number, { places, actions }) {
     if (picture.getAttribute("src") !== address) picture.src = address;
     picture.alt = `Picture ${number + 1} of ${items.length}, seed ${seed}`;
     hint.textContent = title ?? "";
-    if (many) select("h2", head).textContent = `Picture ${number + 1} of ${items.length}`;
+    if (many) select("h2", dialog).textContent = `Picture ${number + 1} of ${items.length}`;
     for (const press of more) press.settle();
   };
   const turner = (words, symbol, by) =>
-    many && button(words, { kind: "quiet round turn", symbol, bare: true, onclick: () => turn(by) });
-  const frame = el(
-    "div",
-    { className: "picture" },
-    [turner("Previous", "left", -1), picture, turner("Next", "right", 1)].filter(Boolean),
-  );
+    many && tool(words, symbol, () => turn(by), { kind: "quiet round turn" });
+  const frame = el("div.picture", turner("Previous", "left", -1), picture, turner("Next", "right", 1));
   const elsewhere = Object.keys(places).map((name) =>
     button(name[0].toUpperCase() + name.slice(1), {
       symbol: name,
@@ -75,17 +69,6 @@ export function view(items, number, { places, actions }) {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[key];
     if (by && many) turn(by);
   };
+  show("viewer", "Picture", frame, hint, el("div.actions", elsewhere), el("div.actions", own, more));
   turn(0);
-  show(
-    dialog,
-    head,
-    el(
-      "div",
-      { className: "body" },
-      frame,
-      hint,
-      el("div", { className: "actions" }, elsewhere),
-      el("div", { className: "actions" }, own, more),
-    ),
-  );
 }

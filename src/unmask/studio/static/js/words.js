@@ -46,8 +46,8 @@ class WordBox {
       "aria-label": `Words for: ${label}`,
       hidden: true,
     });
-    this.unknown = el("div", { className: "unknown", role: "status" });
-    const combo = el("div", { className: "combo" }, this.input, this.list);
+    this.unknown = el("div.unknown", { role: "status" });
+    const combo = el("div.combo", this.input, this.list);
     this.content = [el("label", { htmlFor: id }, label), combo, this.unknown];
   }
 
@@ -163,9 +163,9 @@ class WordBox {
           onclick: () => this.take(word, token),
         }),
       );
-      return el("p", {}, "Not known: ", el("b", {}, token.text), near.length ? " " : null, near);
+      return el("p", "Not known: ", el("b", token.text), near.length ? " " : null, near);
     });
-    if (over > 0) lines.push(el("p", {}, `The model takes ${this.room} words; these are ${most}.`));
+    if (over > 0) lines.push(el("p", `The model takes ${this.room} words; these are ${most}.`));
     this.unknown.replaceChildren(...lines);
   }
 }
@@ -197,35 +197,33 @@ function distance(one, other) {
 const percent = (share) => (share > 0 && share < 0.01 ? "< 1 %" : `${Math.round(share * 100)} %`);
 
 const bar = ([word, share]) =>
-  el("li", { "--share": share }, el("span", {}, word), el("span", { className: "number" }, percent(share)));
+  el("li", { "--share": share }, el("span", word), el("span.number", percent(share)));
 
 /** What a picture shows, by the model: its captions, and its words, with how often each was drawn. */
 export function captionCard({ captions, words }) {
   const [[text, share], ...others] = Object.entries(captions);
   const line = ([caption, often]) =>
-    el("li", {}, el("span", {}, caption || "nothing"), el("span", { className: "number" }, percent(often)));
+    el("li", el("span", caption || "nothing"), el("span.number", percent(often)));
   return el(
-    "div",
-    { className: "figure caption" },
-    el("b", {}, `${text || "nothing"} `, el("small", {}, percent(share))),
-    el("p", {}, "what the model would call it"),
-    others.length ? el("ol", {}, others.slice(0, 3).map(line)) : null,
-    el("h2", {}, "Word by word"),
-    el("ul", { className: "shares" }, Object.entries(words).slice(0, 8).map(bar)),
+    "div.figure.caption",
+    el("b", `${text || "nothing"} `, el("small", percent(share))),
+    el("p", "what the model would call it"),
+    others.length ? el("ol", others.slice(0, 3).map(line)) : null,
+    el("h2", "Word by word"),
+    el("ul.shares", Object.entries(words).slice(0, 8).map(bar)),
   );
 }
 
 /** A box for words of one's own; `ask(text)` gives how likely each is. */
 export function weighing(model, ask) {
   const box = new WordBox(model, "Your words for it", { tag: "said" });
-  const list = el("ul", { className: "shares", "aria-live": "polite" });
+  const list = el("ul.shares", { "aria-live": "polite" });
   const form = el(
-    "form",
-    { className: "figure weighing" },
-    el("div", { className: "field" }, box.content),
+    "form.figure.weighing",
+    el("div.field", box.content),
     button("How likely are they?", { kind: "plain", type: "submit" }),
     list,
-    el("p", {}, "each given the picture and the words before it"),
+    el("p", "each given the picture and the words before it"),
   );
   form.addEventListener("submit", async (event) => {
     event.preventDefault();

@@ -1,6 +1,6 @@
 // How near a picture is seen, and which part of it.
 
-import { button, el } from "./dom.js";
+import { button, el, tool } from "./dom.js";
 
 const MOST = 16;
 export const WHOLE = { scale: 1, x: 0, y: 0 };
@@ -25,11 +25,10 @@ export function bounded({ scale, x, y }, size, room) {
 export class Zoom {
   constructor(room, paper) {
     Object.assign(this, { room, paper, view: WHOLE });
-    const tool = (words, symbol, onclick) => button(words, { kind: "quiet", symbol, bare: true, onclick });
     this.words = button("100 %", { kind: "quiet number", title: "Show all: 0", onclick: () => this.reset() });
     this.bar = el(
-      "div",
-      { className: "zoom", role: "group", "aria-label": "Zoom" },
+      "div.zoom",
+      { role: "group", "aria-label": "Zoom" },
       tool("Zoom out: −", "minus", () => this.by(1 / 1.5)),
       this.words,
       tool("Zoom in: +", "plus", () => this.by(1.5)),
