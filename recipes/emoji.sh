@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The built-in model: a codec and a prior on the built-in pictures in the style 3d, 64×64, and their figures.
+# The built-in model: a codec and a captioned prior of the built-in pictures, 64×64, and their figures. The prior
+# begins with the style 3d, learns captions from all six styles, and ends with 3d again.
 #
 #   recipes/emoji.sh [OUT]                   OUT is runs/emoji unless named
 #
@@ -25,12 +26,26 @@ prior+=(--images.shift 2 --optim.warmup 200)
 long=(--loop.steps 4200 --optim.cooldown 1800 --loop.validate-every 500)
 train prior "$out/prior-moved" "${prior[@]}" "${long[@]}" --init "$out/prior-start/best"
 train prior "$out/prior-longer" "${prior[@]}" "${long[@]}" --init "$out/prior-moved/best"
-# Once more, for the pictures: the bound does not improve any further. The last validation is a fine one: its curve is
-# what --schedule optimal plans with.
+# Once more, for the pictures: the bound does not improve any further.
 train prior "$out/prior" "${prior[@]}" --loop.steps 3000 --optim.cooldown 1400 --init "$out/prior-longer/best" \
     --diffusion.validation-draws 64 --loop.validate-every 3000
-unmask export "$out/prior/best" --to half --out "$out/model"
 
-unmask sample "$out/model" --count 64 --steps 64 --schedule optimal --remask 1 --temperature 0.9 --out "$out/samples" --grid "$out/samples.png"
+# A decoder for all six styles, against a discriminator. Encoder and codebook stay, so codes and the prior do too.
+train codec "$out/sharp" emoji --init "$out/prior/best" --train decoder --preset emoji --loss.adversarial hinge \
+    --loss.adversarial-start 100 --loss.adaptive-max 0.3 --loss.discriminator-width 32 --optim.batch 8 \
+    --optim.lr 2e-4 --optim.warmup 40 --optim.cooldown 500 --loop.steps 1700
+unmask export "$out/sharp/best" --to half --out "$out/sharp-half"
+
+# Captions, from all six styles; then the style 3d again, whose pictures are moved.
+words=(--preset emoji --loss mlm --diffusion.times cosine --optim.batch 32 --optim.lr 6e-4)
+unmask encode "$out/sharp-half" emoji --out "$out/emoji.codes"
+train prior "$out/words" "$out/sharp-half" "$out/emoji.codes" --init "$out/sharp-half" "${words[@]}" \
+    --optim.warmup 60 --optim.cooldown 0 --loop.steps 3000 --diffusion.validation-draws 1
+unmask encode "$out/sharp-half" emoji-3d --images.shift 2 --out "$out/3d.codes"
+train prior "$out/words-3d" "$out/sharp-half" "$out/3d.codes" --init "$out/words/last" "${words[@]}" \
+    --optim.warmup 100 --optim.cooldown 900 --optim.ema-decay 0.98 --loop.steps 2150 --diffusion.validation-draws 2
+unmask export "$out/words-3d/best" --to half --out "$out/model"
+
+unmask sample "$out/model" --count 64 --out "$out/samples" --grid "$out/samples.png"
 unmask neighbours "$out/model" emoji-3d --pictures "$out/samples" --out "$out/neighbours.png"
 "$(dirname "$0")/results.sh" "$out/model" emoji-3d

@@ -13,11 +13,11 @@ unmask weights get lpips-vgg
 train codec "$out/codec" "$photos" --init emoji --images.crop random --images.scale 1.5 2.5 --loop.steps 320 \
     --optim.lr 4e-4 --optim.warmup 30 --optim.cooldown 110 --loop.validate-every 320
 unmask export "$out/codec/best" --to half --out "$out/codec-half"
-train prior "$out/prior" "$out/codec-half" "$photos" --images.crops 3 --images.no-flip \
-    --prior.width 160 --prior.depth 6 --prior.heads 5 --prior.dropout 0 --loop.steps 1020 --optim.lr 1.5e-3 \
-    --optim.warmup 40 --optim.cooldown 400 --loop.validate-every 1020
+train prior "$out/prior" "$out/codec-half" "$photos" --images.crops 10 --images.no-flip --prior.dropout 0.05 \
+    --diffusion.loss mlm --diffusion.times cosine --optim.kind muon --optim.lr 2e-3 --optim.batch 32 --optim.warmup 60 \
+    --optim.cooldown 900 --optim.ema-decay 0.995 --loop.steps 3300 --loop.validate-every 1100
 unmask export "$out/prior/best" --to half --out "$out/model"
 
-unmask sample "$out/model" --count 16 --steps 24 --schedule cosine --temperature 0.7 --out "$out/samples" \
+unmask sample "$out/model" --count 16 --steps 24 --schedule cosine --temperature 0.85 --out "$out/samples" \
     --grid "$out/samples.png"
-unmask canvas "$out/model" --size 512x128 --steps 24 --schedule cosine --temperature 0.7 --out "$out/canvas.png"
+unmask canvas "$out/model" --size 512x128 --steps 24 --schedule cosine --temperature 0.85 --out "$out/canvas.png"

@@ -51,6 +51,7 @@ train prior "$out/prior" "$out/codec/best" "$out/$name.codes" --preset "$name" "
 # The paper's figures: bits per code, FID at temperatures 1 and 0.9 in 256 steps, at 1 in 50, PRDC, neighbours.
 many score "$out/prior/best" "$data" --steps 256 --csv "$out/bits.csv"
 many evaluate "$out/prior/best" "$data" --what reconstructions --out "$out/evaluation-codec"
-many evaluate "$out/prior/best" "$data" --count 50000 --batch 64 --steps all,50 --temperature 0.9,1 \
-    --out "$out/evaluation"
-many neighbours "$out/prior/best" "$data" --by inception --temperature 0.9 --out "$out/neighbours.png"
+many evaluate "$out/prior/best" "$data" --count 50000 --batch 64 --settings paper --steps all,50 \
+    --temperature 0.9,1 --out "$out/evaluation"
+many neighbours "$out/prior/best" "$data" --by inception --settings paper --temperature 0.9 \
+    --out "$out/neighbours.png"

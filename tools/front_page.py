@@ -1,6 +1,6 @@
-"""The six pictures of README.md, by a model and a data set, not chosen: seed 0, whatever comes.
+"""The six pictures of README.md, by two models and a data set, not chosen: seed 0, whatever comes.
 
-python tools/front_page.py emoji emoji-3d
+python tools/front_page.py emoji emoji-3d fruit
 """
 
 import sys
@@ -29,8 +29,8 @@ def boxed(picture: Image.Image) -> Image.Image:
     return picture
 
 
-def main(name: str, data: str) -> None:
-    """Draw all six."""
+def main(name: str, data: str, wide: str) -> None:
+    """Draw all six: four by the model ``name`` of that data, two by ``wide``, which goes on and on."""
     model = unmask.load(name, device="cpu")
     stages: list[Image.Image] = []
     model.sample(1, on_step=lambda codes: stages.append(model.preview(codes)[0]))
@@ -40,8 +40,10 @@ def main(name: str, data: str) -> None:
     save("sampled", new, 4)
     inpainted = [[boxed(one), *model.inpaint(one, BOX, count=3)] for one in new[:4]]
     save("inpainted", [picture for row in inpainted for picture in row], 4)
-    save("extended", [model.extend(one, right=64, count=1)[0] for one in new[:4]], 2)
-    save("canvas", [model.canvas((256, 64), seed=seed) for seed in range(2)], 1)
+    model = unmask.load(wide, device="cpu")
+    around = {"left": 32, "top": 32, "right": 32, "bottom": 32}
+    save("extended", [model.extend(one, **around, count=1)[0] for one in model.sample(4)], 2)
+    save("canvas", [model.canvas((256, 128), seed=seed) for seed in range(2)], 1)
 
 
 def reconstructed(model: unmask.Pipeline, data: str) -> list[Image.Image]:

@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 Curve = list[tuple[int, float, float]]  # step, bits per code, standard error
 LOSSES = ("reweighted", "elbo", "mlm")
 BETTER = ("rotary-gpt2", "rotary-gpt2-autoregressive")
-TWINS = ("reweighted", "autoregressive", *BETTER)
+KINDS = ("reweighted", "autoregressive", *BETTER)
 BEYOND = ("gpt2-init", "stratified", "rotary", "qk-norm", "label-smoothing", "dropout")
 
 
@@ -38,8 +38,8 @@ def table(curves: dict[str, Curve]) -> str:
 
 
 def figure(curves: dict[str, Curve], path: Path) -> None:
-    """The losses side by side, and the twin against the diffusion prior."""
-    panes = {"Losses": LOSSES, "Absorbing and autoregressive": TWINS}
+    """The losses side by side, and the autoregressive prior against the diffusion prior."""
+    panes = {"Losses": LOSSES, "Absorbing and autoregressive": KINDS}
     fig, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
     for axis, (title, names) in zip(axes, panes.items(), strict=True):
         for name in names:

@@ -4,7 +4,9 @@ set -euo pipefail
 # The launch is named by the job's number, which a requeue keeps. By it the same command goes on with the run that it
 # began, after a failed process, a lost node, or hours in the queue. Fewer nodes than were asked for are enough from
 # MIN_NODES on.
-first=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 # after a restart, processes agree anew where they meet
+nodes=$(scontrol show hostnames "$SLURM_JOB_NODELIST")
+first=${nodes%%$'\n'*} # not by head, which may end before scontrol has said all: the job would end with it
 srun --ntasks-per-node 1 torchrun --nnodes "${MIN_NODES:-$SLURM_NNODES}:$SLURM_NNODES" \
     --nproc-per-node "$SLURM_GPUS_ON_NODE" --max-restarts 3 --rdzv-backend c10d --rdzv-endpoint "$first:29400" \
     --rdzv-id "unmask-$SLURM_JOB_ID" -m unmask "$@" &
