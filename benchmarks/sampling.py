@@ -3,7 +3,7 @@
 The baseline makes a pass at every step, over all positions, for all windows, and remembers nothing. Weights
 are random: time does not depend on them. Long chains are measured on a slice, the same steps for both; the
 share of steps that reveal something in a picture is the same anywhere in a chain. The last comparisons are
-with the autoregressive twin, and with the denoising network of a DDPM for pictures of the same size.
+with the autoregressive prior, and with the denoising network of a DDPM for pictures of the same size.
 """
 
 import tempfile
@@ -43,10 +43,12 @@ def main() -> None:
     for count, repeats in ((1, 5), (8, 3)):
         chain(prior, count, repeats)
     wide(prior)
-    twin = Transformer(PriorConfig(kind="autoregressive", init="gpt2"), K, GRID, generator(0)).eval()
+    autoregressive = Transformer(
+        PriorConfig(kind="autoregressive", init="gpt2"), K, GRID, generator(0)
+    ).eval()
     for count in (1, 8):
-        code_after_code(twin, count)
-    other_models(prior, twin)
+        code_after_code(autoregressive, count)
+    other_models(prior, autoregressive)
 
 
 def built_in(count: int = 16, steps: int = 64, repeats: int = 3) -> None:
@@ -118,13 +120,13 @@ def wide(prior: Transformer) -> None:
         row("canvas 768×256, one code a step", name, timings, baseline="literal", config=config)
 
 
-def code_after_code(twin: Transformer, count: int) -> None:
-    """256 codes of the autoregressive twin; the literal way is timed at 8 of the 256 positions."""
+def code_after_code(autoregressive: Transformer, count: int) -> None:
+    """256 codes of the autoregressive prior; the literal way is timed at 8 of the 256 positions."""
     codes = torch.randint(K, (count, 256), generator=generator(4))
     places = range(16, 256, 32)
     contestants = {
-        "literal": lambda: [literal_next(twin, codes, place) for place in places],
-        "unmask": lambda: autoregress(twin, range(count), Settings(), seed=0, batch=count),
+        "literal": lambda: [literal_next(autoregressive, codes, place) for place in places],
+        "unmask": lambda: autoregress(autoregressive, range(count), Settings(), seed=0, batch=count),
     }
     timings = interleave(contestants, repeats=11)
     timings["literal"] = times(timings["literal"], 256 / len(places))
@@ -132,8 +134,8 @@ def code_after_code(twin: Transformer, count: int) -> None:
     row(f"sample {count} autoregressively", "unmask", timings, baseline="literal", config=config)
 
 
-def other_models(prior: Transformer, twin: Transformer) -> None:
-    """A picture of 256×256 pixels, decoding included, against the twin and against a DDPM.
+def other_models(prior: Transformer, autoregressive: Transformer) -> None:
+    """A picture of 256×256 pixels, decoding included, against the autoregressive prior and against a DDPM.
 
     Of the DDPM's thousand steps two are timed.
     """
@@ -144,7 +146,7 @@ def other_models(prior: Transformer, twin: Transformer) -> None:
     due = torch.where(long > STEPS - SLICE, K, codes.flatten(1))
     contestants = {
         "ddpm": partial(denoise, church_ddpm(), torch.randn(1, 3, 256, 256, generator=generator(6)), steps=2),
-        "twin": lambda: autoregress(twin, range(1), Settings(), seed=0),
+        "autoregressive": lambda: autoregress(autoregressive, range(1), Settings(), seed=0),
         f"{SLICE} steps": lambda: fill(prior, torch.full((1, 256), K), short, Settings(), seed=0),
         f"{SLICE} steps of {STEPS}": lambda: fill(prior, due, long, Settings(), seed=0),
         "decode": lambda: decode(codec, codes),
@@ -152,7 +154,7 @@ def other_models(prior: Transformer, twin: Transformer) -> None:
     timings = interleave(contestants, repeats=3)
     chains = {
         "ddpm": times(timings["ddpm"], 1000 / 2),
-        "twin": plus(timings["twin"], timings["decode"]),
+        "autoregressive": plus(timings["autoregressive"], timings["decode"]),
         "unmask, 256 steps": plus(
             times(timings[f"{SLICE} steps of {STEPS}"], STEPS / SLICE), timings["decode"]
         ),
@@ -160,7 +162,7 @@ def other_models(prior: Transformer, twin: Transformer) -> None:
     }
     config = {"prior": "paper, 77M", "ddpm": "UNet2DModel, 114M, 1000 steps", "size_px": 256}
     for name in ("unmask, 256 steps", "unmask, 50 steps"):
-        for baseline in ("ddpm", "twin"):
+        for baseline in ("ddpm", "autoregressive"):
             row("one picture of 256×256", name, chains, baseline=baseline, config=config)
 
 
@@ -225,12 +227,12 @@ def literal_canvas(prior: Transformer, codes: Tensor, plan: Tensor, measured: in
 
 
 @torch.no_grad()
-def literal_next(twin: Transformer, codes: Tensor, place: int) -> Tensor:
+def literal_next(prior: Transformer, codes: Tensor, place: int) -> Tensor:
     """The logits of the next code from all codes before it, computed again."""
     x = (
-        torch.cat([twin._start(len(codes)), twin.tokens(codes[:, :place])], dim=1)
-        + twin.positions[: place + 1]
+        torch.cat([prior._start(len(codes)), prior.tokens(codes[:, :place])], dim=1)
+        + prior.positions[: place + 1]
     )
-    for block in twin._blocks:
-        x = twin._whole(block, x, None)
-    return twin._head(x)[:, -1]
+    for block in prior._blocks:
+        x = prior._whole(block, x, None)
+    return prior.head(prior.norm(x[:, -1]))

@@ -4,7 +4,7 @@ by its folder; and for those that ask, what others published."""
 import importlib
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
@@ -33,6 +33,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> torch.Generator:
     return generator(0, request.node.name)
+
+
+@pytest.fixture
+def resize_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """A disk of a size such as ``64k``: the first call mounts it, others make it larger."""
+    disk, mount = tmp_path / "disk", ["mount", "-t", "tmpfs", "tmpfs", str(tmp_path / "disk"), "-o"]
+
+    def resize(size: str) -> Path:
+        if disk.is_mount():
+            subprocess.run([*mount, f"remount,size={size}"], check=True)
+            return disk
+        disk.mkdir()
+        if subprocess.run([*mount, f"size={size}"], check=False, capture_output=True).returncode:
+            pytest.skip("only root may mount a small disk, and not in every container")
+        return disk
+
+    yield resize
+    if disk.is_mount():
+        subprocess.run(["umount", disk], check=True)
 
 
 @pytest.fixture(scope="session")

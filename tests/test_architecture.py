@@ -22,8 +22,8 @@ RANKS = [
     {"generation", "importers", "training"},
     {"pipeline"},
     {"samples"},
-    {"demo", "studio", "sweep"},
-    {"reproduce", "tuning"},
+    {"demo", "studio", "sweeps"},
+    {"reproduce"},
     {"cli"},
 ]
 RANK_OF = {name: rank for rank, names in enumerate(RANKS) for name in names}

@@ -334,6 +334,7 @@ class TestSlurm:
     def test_before_its_end_a_job_saves_and_is_queued_again(self, job, tmp_path, number):
         running = job("sample", "emoji", LASTS="60")
         while "srun" not in (typed.read_text() if (typed := tmp_path / "typed").exists() else ""):
+            assert running.poll() is None
             time.sleep(0.02)
         time.sleep(0.2)  # until both have set their traps
         running.send_signal(number)

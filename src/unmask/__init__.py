@@ -1,7 +1,11 @@
 """Unmask: a VQ image codec and an absorbing-diffusion prior, trained on your own pictures."""
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+# Threads that wait for each other sleep instead of spinning; OpenMP reads this when torch is imported.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # docs/decisions/0030-threads-that-sleep.md
 
 if TYPE_CHECKING:
     from unmask.data.folders import edit_folder
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
     from unmask.evaluation.pixel_likelihood import bits_per_dimension, scale_head
     from unmask.pipeline import Pipeline, Scores, load
     from unmask.samples import SampleFolder
-    from unmask.sweep import evaluate
+    from unmask.sweeps.evaluate import evaluate
     from unmask.training.train import train_codec, train_prior
 
 __version__ = "0.1.0"
@@ -54,7 +58,7 @@ _PLACES = {
     "data.transforms": ("contact_sheet",),
     "data.folders": ("edit_folder",),
     "samples": ("SampleFolder",),
-    "sweep": ("evaluate",),
+    "sweeps.evaluate": ("evaluate",),
     "evaluation.neighbours": ("nearest_pictures",),
     "evaluation.pixel_likelihood": ("bits_per_dimension", "scale_head"),
     "training.train": ("train_codec", "train_prior"),

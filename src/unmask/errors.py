@@ -42,3 +42,11 @@ def require_at_least(least: float, part: str, settings: object, *names: str) -> 
         value = getattr(settings, name)
         if not value >= least:
             raise ConfigError(f"{part}.{name.replace('_', '-')}={value} must be at least {least}")
+
+
+def require_share(part: str, settings: object, *names: str) -> None:
+    """Refuse those of the named settings that are not from 0 to below 1."""
+    for name in names:
+        value = getattr(settings, name)
+        if not 0 <= value < 1:
+            raise ConfigError(f"{part}.{name.replace('_', '-')}={value} is not in [0, 1)")

@@ -1,6 +1,7 @@
 """Models by name or folder, and networks from their parts."""
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,6 +36,8 @@ def locate(model: str | Path) -> Path:
         return run / "best"
     if not folder.exists() and name in builtin_names():
         return BUILTIN / name
+    if not folder.exists() and (near := get_close_matches(name, builtin_names(), n=1)):
+        raise BundleError(f"there is no model {name}", hint=f"did you mean {near[0]}, which is built in?")
     elsewhere = not folder.parent.exists() and hub.is_name(name)
     return hub.snapshot(name) if elsewhere else folder
 

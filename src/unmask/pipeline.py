@@ -48,7 +48,8 @@ from unmask.diffusion.settings import Changes, Settings, Use, choose
 from unmask.distributed import ALONE, Group
 from unmask.errors import BundleError, ConfigError, DataError
 from unmask.evaluation.config import Evidence
-from unmask.generation.editing import Editor
+from unmask.generation import edits
+from unmask.generation.editor import Editor
 from unmask.generation.prompts import Prompt, Words, prompt_of
 from unmask.generation.sampler import BATCH, Options, Sampler, draws
 from unmask.models import codec_from, open_model
@@ -78,7 +79,7 @@ def load(
 ) -> "Pipeline":
     """The model in a folder, such as ``runs/prior``, of a built-in name, or ``user/name`` of the hub.
 
-    Built in are ``emoji``, ``emoji-words`` and ``fruit``; the hub is Hugging Face's; of a run it is the best.
+    Built in are ``emoji`` and ``fruit``; the hub is Hugging Face's; of a run it is the best.
     ``device`` is a name such as ``cpu``, or ``auto``: a GPU if there is one. An ONNX back-end computes the
     prior's passes by onnxruntime, on the CPU wherever the rest runs. ``precision`` is that in which codes
     are drawn: ``32``, or ``bf16``, or ``auto``, which is bfloat16 where the device has it; scores are always
@@ -133,9 +134,9 @@ class Pipeline:
         return f"<{type(self).__name__}: {', '.join(parts)}, on {self.device}>"
 
     canvas = by_editor(Editor.canvas)
-    inpaint = by_editor(Editor.inpaint)
-    vary = by_editor(Editor.vary)
-    extend = by_editor(Editor.extend)
+    inpaint = by_editor(edits.inpaint)
+    vary = by_editor(edits.vary)
+    extend = by_editor(edits.extend)
 
     @draws
     @torch.no_grad()

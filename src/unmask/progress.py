@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from time import monotonic
+from time import monotonic, perf_counter
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -40,16 +40,20 @@ def say(sentence: str) -> None:
 
 
 @contextmanager
-def bar(title: str, visible: bool = True) -> Iterator[Report]:
-    """A bar that pulses until the first report, moves with each, and leaves no trace; in a file, lines."""
+def bar(title: str, visible: bool = True, *, unit: str = "pictures") -> Iterator[Report]:
+    """A bar that pulses until the first report, moves with each, and leaves no trace; in a file, lines.
+
+    What is counted is the ``unit``.
+    """
     console = stderr(visible)
     if not console.is_terminal:
-        yield Lines(title, console)
+        yield Lines(title, unit, console)
         return
     columns = (
         TextColumn("{task.description}", table_column=Column(no_wrap=True, max_width=32)),
         BarColumn(bar_width=None, table_column=Column(ratio=1, min_width=10, max_width=40)),
         MofNCompleteColumn(),
+        TextColumn(unit),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True, expand=True, disable=console.quiet) as progress:
@@ -60,8 +64,8 @@ def bar(title: str, visible: bool = True) -> Iterator[Report]:
 class Lines:
     """A report that says by time how far something has come: soon for the first time, then now and then."""
 
-    def __init__(self, title: str, console: Console) -> None:
-        self._title, self._console = title, console
+    def __init__(self, title: str, unit: str, console: Console) -> None:
+        self._title, self._unit, self._console = title, unit, console
         self._start = monotonic()
         self._next = self._start + FIRST_LINE
 
@@ -71,8 +75,16 @@ class Lines:
         if now < self._next or done >= total:
             return
         self._next = now + NEXT_LINES
-        left = f", {in_words((now - self._start) * (total - done) / done)} left" if done else ""
-        self._console.print(f"{self._title}: {done:,.0f} of {total:,}{left}")
+        # The first of many brings much that the others do not: networks that are loaded, pages of a file.
+        left = f", {in_words((now - self._start) * (total - done) / done)} left" if done > 1 else ""
+        self._console.print(f"{self._title}: {done:,.0f} of {total:,} {self._unit}{left}")
+
+
+def took(work: Callable[[], object]) -> float:
+    """The seconds that some work takes."""
+    start = perf_counter()
+    work()
+    return perf_counter() - start
 
 
 def in_words(seconds: float) -> str:

@@ -19,7 +19,7 @@ from unmask.distributed import ALONE, Group
 from unmask.errors import ConfigError, DataError
 from unmask.progress import Report, silent
 from unmask.reading import DamagedError, parsing, read_json
-from unmask.storage.files import free_name, shortage, working_in, write_bytes, write_json
+from unmask.storage.files import accessing, free_name, shortage, working_in, write_bytes, write_json
 
 if TYPE_CHECKING:
     from unmask.data.pixels import PixelSet
@@ -98,21 +98,17 @@ class SampleFolder:
         if not processes.is_first:
             yield
             return
-        try:
+        with accessing(self.path, "hold samples"):
             self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise DataError(f"{self.path} cannot hold samples: {error.strerror}") from error
         with working_in(self.path, self._stamp):
             yield
 
     def _stamp(self) -> None:
         """Say whose the folder is, if it is new; else make sure that it is this request's."""
         stamp = self.path / STAMP
-        try:
+        with accessing(self.path, "hold samples"):
             if all(path.name.startswith((STAMP, f".{STAMP}.")) for path in self.path.iterdir()):
                 write_json(stamp, self._request())
-        except OSError as error:
-            raise DataError(f"{self.path} cannot hold samples: {error.strerror}") from error
         if not stamp.exists():
             raise DataError(
                 f"{self.path} holds something else than samples",
@@ -172,7 +168,7 @@ class SampleFolder:
         for number, picture in zip(part, pictures, strict=True):
             path = self._place(number)
             if not path.exists():
-                _write(path, encoded(picture))
+                write_picture(path, encoded(picture))
 
     def _place(self, number: int) -> Path:
         return self.path / f"{number:06d}.png"
@@ -183,7 +179,8 @@ def _add(report: Report, done: int, total: int, count: int, known: float, codes:
     report(done + count * known / codes, total)
 
 
-def _write(path: Path, data: bytes) -> None:
+def write_picture(path: Path, data: bytes) -> None:
+    """Write a file whole; that there is no room for it is a ``DataError``."""
     try:
         write_bytes(path, data)
     except OSError as error:

@@ -44,6 +44,8 @@ def test_a_sweep_is_a_table_a_csv_a_json_and_a_plot(swept):
     said, folder = swept
     for heading in ("steps", "temperature", "kid", "recall", "coverage", "code perplexity", "real"):
         assert heading in said
+    assert "at most 12 samples × " in said
+    assert "--split validation" in said
     content = results(folder)
     count = content["protocol"]["reference_pictures"]
     assert 30 < count < 40
@@ -78,7 +80,8 @@ def test_what_is_there_is_not_computed_again(equipped, swept):
 
 def test_tuned_settings_are_in_the_model_and_are_taken_by_the_number_of_steps(equipped):
     words = ["--steps", "2,4", "--temperature", "0.5,1", "--remask", "0", "--schedule", "even"]
-    words += ["--order", "random", "--count", "8", "--out", "tuning", "--save", "tuned"]
+    words += ["--order", "random", "--settings", "paper"]
+    words += ["--count", "8", "--out", "tuning", "--save", "tuned"]
     said = equipped("tune", "prior/best", "discs.npy", *words)
     rows = results(equipped.folder / "tuning")["results"]
     assert sorted((row["steps"], row["temperature"]) for row in rows) == [(2, 0.5), (2, 1), (4, 0.5), (4, 1)]

@@ -72,7 +72,7 @@ def test_a_back_end_of_eight_bits_draws_canvases_and_fills_gaps(shell, model, tm
 
 
 def test_an_autoregressive_prior_has_no_onnx_back_end(autoregressive):
-    with pytest.raises(ConfigError, match="has no ONNX back-end"):
+    with pytest.raises(ConfigError, match="which torch alone does"):
         unmask.load(autoregressive, "cpu", "onnx")
 
 

@@ -116,13 +116,12 @@ def test_an_import_that_fails_leaves_nothing_behind(shell, authors_files, tmp_pa
     assert not (tmp_path / "theirs").exists()
 
 
-def test_a_decoder_is_trained_alone_and_the_prior_goes_with_it(trained, model):
+def test_a_decoder_is_trained_alone_and_the_prior_goes_with_it(trained, model, tmp_path):
     recommended = {"recommended": {"sample": {"steps": 8, "temperature": 0.9}}}
-    bundle.save(replace(bundle.load(model), sampling=recommended), trained.folder / "whole")
-    model = trained.folder / "whole"
-    words = ["discs.npy", "--preset", "tiny", "--init", model, "--train", "decoder", *FAST]
-    trained("train", "codec", *words, "--out", "sharp")
-    sharp, whole = bundle.load(trained.folder / "sharp/last"), bundle.load(model)
+    bundle.save(replace(bundle.load(model), sampling=recommended), tmp_path / "whole")
+    words = ["discs.npy", "--preset", "tiny", "--init", tmp_path / "whole", "--train", "decoder", *FAST]
+    trained("train", "codec", *words, "--out", tmp_path / "sharp")
+    sharp, whole = bundle.load(tmp_path / "sharp/last"), bundle.load(tmp_path / "whole")
     kept = [name for name in whole.codec.tensors if not name.startswith("decoder")]
     assert all(torch.equal(sharp.codec.tensors[name], whole.codec.tensors[name].float()) for name in kept)
     assert not torch.equal(*(part.codec.tensors["decoder.0.weight"].float() for part in (sharp, whole)))

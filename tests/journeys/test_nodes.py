@@ -16,6 +16,8 @@ from unmask.training.runs import Run
 TORCHRUN = Path(sys.executable).with_name("torchrun")
 ADDRESSES = {"one": "10.77.0.1", "two": "10.77.0.2"}
 MEETING = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"{ADDRESSES['one']}:29400", "--rdzv-id", "job-7"]
+# Processes agree anew where they meet after a restart; else one may find where another was before.
+FRESH = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
 TRAINING = [
     "--preset",
     "tiny",
@@ -55,34 +57,45 @@ def nodes():
             ip("netns", "del", space)
 
 
+@pytest.fixture
+def launch(nodes, shell, pictures, tmp_path):
+    """A training on a machine, the same command on each but for its address; agents that last are ended."""
+    agents = []
+
+    def start(name, *options):
+        address = ["--local-addr", ADDRESSES[name], "--rdzv-conf", f"is_host={name == 'one'}"]
+        words = ["--nnodes", "1:2", "--nproc-per-node", "1", "--max-restarts", "3", *MEETING, *address]
+        training = ["-m", "unmask", "train", "codec", pictures, *TRAINING, *options, "--out", "apart"]
+        environment = shell.environment | {"GLOO_SOCKET_IFNAME": "cable"} | FRESH
+        command = ["ip", "netns", "exec", nodes[name], TORCHRUN, *words, *training]
+        with (tmp_path / f"{name}.log").open("w") as log:
+            agents.append(subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=log, stderr=log))
+        return agents[-1]
+
+    yield start
+    for agent in agents:
+        agent.kill()
+
+
+def begun(agents, folder):
+    """Wait for the first checkpoint."""
+    while not list(folder.glob("apart/checkpoints/step-*")):
+        assert all(agent.poll() is None for agent in agents), said(folder)
+        time.sleep(0.05)
+
+
 def children(pid):
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def test_a_run_of_two_machines_survives_a_kill_with_the_weights_of_one(nodes, shell, pictures, tmp_path):
-    codec = ["-m", "unmask", "train", "codec", pictures, *TRAINING]
-    environment = shell.environment | {"GLOO_SOCKET_IFNAME": "cable"}
-
-    def launch(name):
-        """The same command on each machine, but for its address."""
-        address = ["--local-addr", ADDRESSES[name], "--rdzv-conf", f"is_host={name == 'one'}"]
-        words = ["--nnodes", "1:2", "--nproc-per-node", "1", "--max-restarts", "3", *MEETING, *address]
-        command = ["ip", "netns", "exec", nodes[name], TORCHRUN, *words, *codec, "--out", "apart"]
-        with (tmp_path / f"{name}.log").open("w") as said:
-            return subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=said, stderr=said)
-
-    launched = {name: launch(name) for name in ADDRESSES}
-    try:
-        while not list(tmp_path.glob("apart/checkpoints/step-*")):
-            assert all(agent.poll() is None for agent in launched.values()), said(tmp_path)
-            time.sleep(0.05)
-        (worker,) = children(launched["two"].pid)
-        os.kill(worker, signal.SIGKILL)
-        assert [agent.wait(timeout=600) for agent in launched.values()] == [0, 0], said(tmp_path)
-    finally:
-        for agent in launched.values():
-            agent.kill()
-    here = [TORCHRUN, "--standalone", "--nproc-per-node", "2", *codec, "--out", "together"]
+def test_a_run_of_two_machines_survives_a_kill_with_the_weights_of_one(launch, shell, pictures, tmp_path):
+    agents = [launch(name) for name in ADDRESSES]
+    begun(agents, tmp_path)
+    (worker,) = children(agents[1].pid)
+    os.kill(worker, signal.SIGKILL)
+    assert [agent.wait(timeout=600) for agent in agents] == [0, 0], said(tmp_path)
+    here = [TORCHRUN, "--standalone", "--nproc-per-node", "2", "-m", "unmask", "train", "codec", pictures]
+    here += [*TRAINING, "--out", "together"]
     subprocess.run(here, cwd=tmp_path, env=shell.environment, check=True, capture_output=True)
     (step, apart), (_, together) = (Run.open(tmp_path / name).restore() for name in ("apart", "together"))
     assert step == 120
@@ -90,6 +103,17 @@ def test_a_run_of_two_machines_survives_a_kill_with_the_weights_of_one(nodes, sh
     assert weights.keys() == same.keys()
     assert all(torch.equal(weights[name], same[name]) for name in weights)
     assert "exitcode: -9" in said(tmp_path), "it was killed, and did not merely end"
+
+
+def test_a_machine_that_is_lost_for_good_leaves_the_other_to_finish_alone(launch, tmp_path):
+    """Agent and worker are killed, and nobody starts them again."""
+    agents = one, two = [launch(name, "--loop.steps", "40") for name in ADDRESSES]
+    begun(agents, tmp_path)
+    for pid in (two.pid, *children(two.pid)):
+        os.kill(pid, signal.SIGKILL)
+    assert one.wait(timeout=600) == 0, said(tmp_path)
+    assert "trained by 2 processes so far, now by 1: a step has 1/2 of the pictures" in said(tmp_path)
+    assert Run.open(tmp_path / "apart").last_step() == 40
 
 
 def said(folder):

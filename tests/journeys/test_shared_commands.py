@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.journeys.conftest import write_discs
 from tests.untrained import untrained
@@ -31,6 +33,21 @@ for words in json.loads(sys.argv[1]):
         assert not said.getvalue(), "one process speaks"
 if found:
     print(json.dumps(found))
+"""
+KILLED = """
+import os, signal, sys
+from unmask.cli.main import run_command
+from unmask.data import codes
+
+turns, encode = iter(range(int(sys.argv[1]))), codes._encode
+
+def encode_or_die(*arguments):
+    if next(turns, None) is None and os.environ["RANK"] == "1":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return encode(*arguments)
+
+codes._encode = encode_or_die
+run_command(sys.argv[2:])
 """
 EVALUATED = ["--batch", "4", "--steps", "2", "--replicates", "2", "--metrics", "fid,kid,prdc,diversity"]
 SETTLED = ["--steps", "2", "--remask", "0", "--temperature", "1", "--schedule", "even", "--order", "random"]
@@ -108,30 +125,67 @@ def test_the_samples_are_the_same(found):
     assert two == alone
 
 
+def test_shards_that_two_processes_encode_survive_a_kill_and_need_no_pixels(shell, tmp_path):
+    """Two shards of 160 pictures, encoded 32 at a time: two turns of two processes are done when one dies."""
+    bundles.save(untrained(), tmp_path / "model")
+    draws = np.random.default_rng(0)
+    for shard in range(2):
+        with tarfile.open(tmp_path / f"noise-{shard}.tar", "w") as archive:
+            for number in range(160):
+                pixels = draws.integers(0, 256, (16, 16, 3), np.uint8)
+                Image.fromarray(pixels).save(path := tmp_path / f"{shard}-{number:03}.png")
+                archive.add(path, path.name)
+    words = [
+        "encode",
+        "model",
+        "noise-{0..1}.tar",
+        "--precision",
+        "32",
+        "--images.validation",
+        "0.1",
+        "--out",
+    ]
+    shell(*words, "alone.codes")
+    (tmp_path / "script.py").write_text(KILLED)
+    environment = shell.environment | {"UNMASK_CACHE": str(tmp_path / "shared")}
+
+    def run(turns):
+        launch = [TORCHRUN, "--standalone", "--nproc-per-node", "2", "script.py", str(turns)]
+        command = [*launch, *words, "two.codes"]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, timeout=300)
+        return done.returncode, done.stderr.decode()
+
+    code, said = run(turns=2)
+    assert code != 0
+    assert "exitcode  : -9" in said
+    kept = tmp_path / ".two.codes.partial/codes.npy"
+    assert len((kept.parent / "index.jsonl").read_bytes().splitlines()) == 4 * 32
+    begun = kept.read_bytes()
+    assert run(turns=99)[0] == 0
+    whole = (tmp_path / "two.codes/codes.npy").read_bytes()
+    assert whole[128:].startswith(begun[128:]), "what was there is gone on with"
+    for name in ("codes.npy", "index.jsonl"):
+        assert (tmp_path / "alone.codes" / name).read_bytes() == (tmp_path / "two.codes" / name).read_bytes()
+    assert {path.suffix for path in tmp_path.glob("shared/*")} == {".index"}, "no pixels"
+
+
 def numbers(told):
     return {name: value for name, value in told.items() if isinstance(value, int | float)}
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
-def test_a_full_disk_ends_all_processes_and_the_same_command_goes_on(tmp_path):
+def test_a_full_disk_ends_all_processes_and_the_same_command_goes_on(tmp_path, resize_disk):
     bundles.save(untrained(), tmp_path / "model")
-    (disk := tmp_path / "disk").mkdir()
-    mount = ["mount", "-t", "tmpfs", "tmpfs", disk, "-o"]
-    if subprocess.run([*mount, "size=64k"], check=False).returncode:
-        pytest.skip("this container may not mount a small disk")
+    disk = resize_disk("64k")
     words = ["sample", "model", "--count", "24", "--batch", "2", "--steps", "2", "--out", "disk/samples"]
     launch = [TORCHRUN, "--standalone", "--nproc-per-node", "2", "-m", "unmask", *words]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "UNMASK_CACHE": str(tmp_path / "cache")}
     run = partial(subprocess.run, launch, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    try:
-        ended = run(timeout=300)
-        assert ended.returncode != 0
-        assert "No space left on device" in ended.stderr
-        done = {path.name: path.read_bytes() for path in disk.glob("samples/*.png")}
-        assert 0 < len(done) < 24
-        subprocess.run([*mount, "remount,size=4m"], check=True)
-        assert run().returncode == 0
-        assert len(list(disk.glob("samples/*.png"))) == 24
-        assert all((disk / "samples" / name).read_bytes() == data for name, data in done.items())
-    finally:
-        subprocess.run(["umount", disk], check=True)
+    ended = run(timeout=300)
+    assert ended.returncode != 0
+    assert "No space left on device" in ended.stderr
+    done = {path.name: path.read_bytes() for path in disk.glob("samples/*.png")}
+    assert 0 < len(done) < 24
+    resize_disk("4m")
+    assert run().returncode == 0
+    assert len(list(disk.glob("samples/*.png"))) == 24
+    assert all((disk / "samples" / name).read_bytes() == data for name, data in done.items())

@@ -1,12 +1,13 @@
 """Work that processes share comes to what one makes alone, however many they are and whatever they find."""
 
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
 import pytest
 import torch
 
-from tests.together import together
+from tests.together import Thread, together
 from tests.untrained import untrained
 from unmask.distributed import ALONE
 from unmask.pipeline import Pipeline
@@ -64,6 +65,19 @@ def test_rows_made_together_are_the_rows_of_one_process(tmp_path, world):
     assert all(np.array_equal(rows.array, found[0].array) for rows in found)
     assert len(together(world, work)[-1].lines) == 23
     assert sum(map(len, by_rank)) == 23, "the second time nothing is made"
+
+
+def test_rows_that_are_not_stored_stay_with_the_process_that_made_them(tmp_path, monkeypatch):
+    """Three million pictures are 590 GB that nobody keeps: the first process is told their hashes."""
+    told, gathered = [], Thread._gathered
+    monkeypatch.setattr(Thread, "_gathered", lambda *given: told.extend(given[1]) or gathered(*given))
+    open_rows(tmp_path / "stored", LAYOUT, rows_of, 23, batch=4)
+    index = replace(LAYOUT, file=None)
+    together(3, lambda group: open_rows(tmp_path / "set", index, rows_of, 23, batch=4, processes=group))
+    assert len(told) == 23
+    assert all(row is None for _, row in told)
+    lines = [(tmp_path / name / "index.jsonl").read_bytes() for name in ("set", "stored")]
+    assert lines[0] == lines[1]
 
 
 def test_rows_that_two_processes_began_three_go_on_with(tmp_path):

@@ -100,10 +100,11 @@ def test_a_variation_draws_its_share_of_codes_and_keeps_the_others(model, pictur
 
 def test_those_that_the_model_thinks_least_of_are_the_dearest(model, picture):
     from unmask.diffusion.likelihood import code_nats
+    from unmask.generation.edits import varied
 
     seen = []
     model.vary(picture, strength=0.25, unlikely=True, seed=4, steps=1, on_step=seen.append, count=2)
-    edit = model.editor.told("edit").varied(picture, 0.25, unlikely=True)
+    edit = varied(model.editor.told("edit"), picture, 0.25, unlikely=True)
     codes = codes_of(model, [picture]).flatten(1)
     nats = code_nats(model.prior, codes, 0, num_pairs=4, seed=4)[0]
     (dearest,) = forget(torch.ones(16, dtype=torch.bool), 0.25, 1, seed=0, nats=nats)

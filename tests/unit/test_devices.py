@@ -1,6 +1,7 @@
 """The device that is taken; and the allocator, in a process of its own each time: its switch is the whole
 process's."""
 
+import os
 import subprocess
 import sys
 
@@ -127,3 +128,13 @@ with tuned_allocator():
 def test_gaps_between_tensors_are_given_back():
     code = subprocess.run([sys.executable, "-c", COUNT_RESIDENT], check=True, capture_output=True, text=True)
     assert int(code.stdout) > 80 * 2**20, "of 100 MB in gaps"
+
+
+@pytest.mark.parametrize("own", [None, "ACTIVE"])
+def test_threads_sleep_while_they_wait_unless_the_user_says_otherwise(own):
+    """Before torch is imported, which is when OpenMP looks."""
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    code = "import os, sys, unmask; print(os.environ['OMP_WAIT_POLICY'], 'torch' in sys.modules)"
+    given = environment | ({"OMP_WAIT_POLICY": own} if own else {})
+    done = subprocess.run([sys.executable, "-c", code], env=given, check=True, capture_output=True, text=True)
+    assert done.stdout.split() == [own or "PASSIVE", "False"]

@@ -27,6 +27,18 @@ def test_every_kind_of_mistake_becomes_a_message_and_exit_code_2(kind, monkeypat
     assert capsys.readouterr().err == "error: data [bold]/holds[/] no pictures\n  look:  unmask data\n"
 
 
+def test_a_mistake_of_all_processes_is_said_by_the_first(monkeypatch, capsys):
+    """The others wait, and torchrun ends them meanwhile; who is still there made a mistake of its own."""
+    waited = []
+    monkeypatch.setattr(command_line.time, "sleep", lambda _: waited.append(capsys.readouterr().err))
+    for rank in ("0", "1"):
+        monkeypatch.setenv("LOCAL_RANK", rank)
+        with pytest.raises(SystemExit):
+            command_line.main(["nothing"])
+        assert capsys.readouterr().err.startswith("error: there is no command 'nothing'")
+    assert waited == [""]
+
+
 def test_a_programmers_mistake_keeps_its_traceback(monkeypatch):
     def broken(_: list[str]) -> None:
         raise AssertionError

@@ -49,6 +49,12 @@ def run(somewhere):
     return folder
 
 
+def test_a_misspelt_built_in_model_is_suggested(somewhere):
+    with pytest.raises(BundleError, match="no model emojis") as refused:
+        locate("emojis")
+    assert "did you mean emoji" in str(refused.value)
+
+
 def test_a_run_is_its_best_model(run):
     bundles.save(untrained(), run / "best")
     bundles.save(untrained("autoregressive"), run / "last")

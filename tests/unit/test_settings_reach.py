@@ -101,6 +101,12 @@ def test_help_names_it_among_the_keywords_of_all_that_draws(method, model):
     assert "how" not in named
 
 
+def test_help_says_that_a_setting_is_the_recommended_one_unless_given(model):
+    signature = str(inspect.signature(model.sample))
+    assert "remask: float = recommended" in signature
+    assert "Ellipsis" not in signature
+
+
 @pytest.mark.parametrize(("name", "use"), USES)
 def test_it_is_in_a_request_to_the_studio_and_in_its_form(name, use, model):
     kind, given = REQUESTS[use]

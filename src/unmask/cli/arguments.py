@@ -8,7 +8,7 @@ from tyro.conf import Positional, arg
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from unmask.devices import Device, Precision
-from unmask.diffusion.settings import RECOMMENDED, SETTINGS, Setting, Use
+from unmask.diffusion.settings import NOT_GIVEN, RECOMMENDED, SETTINGS, Setting, Use
 from unmask.evaluation.config import Side
 from unmask.onnx.config import Backend
 from unmask.reading import brief, expanded
@@ -61,31 +61,15 @@ def _read_path(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Path] | None
     )
 
 
-Model = Annotated[
-    str,
-    Positional,
-    arg(metavar="MODEL", help=f"A model with a prior: a folder such as runs/prior, {_ELSEWHERE}."),
-]
-AnyModel = Annotated[
-    str,
-    Positional,
-    arg(metavar="MODEL", help=f"A model: a folder such as runs/prior or runs/codec, {_ELSEWHERE}."),
-]
-Codec = Annotated[
-    str,
-    Positional,
-    arg(
-        metavar="CODEC",
-        help=f"A model with the codec to use: a folder such as runs/codec, {_ELSEWHERE}.",
-    ),
-]
-OptionalCodec = Annotated[
-    str | None,
-    arg(
-        metavar="CODEC",
-        help=f"A model whose codec to use as it is: a folder such as runs/codec, {_ELSEWHERE}.",
-    ),
-]
+def _named(metavar: str, what: str, where: str = "runs/codec") -> Any:
+    """A model, by whatever it may be named."""
+    return arg(metavar=metavar, help=f"{what}: a folder such as {where}, {_ELSEWHERE}.")
+
+
+Model = Annotated[str, Positional, _named("MODEL", "A model with a prior", "runs/prior")]
+AnyModel = Annotated[str, Positional, _named("MODEL", "A model", "runs/prior or runs/codec")]
+Codec = Annotated[str, Positional, _named("CODEC", "A model with the codec to use")]
+OptionalCodec = Annotated[str | None, _named("CODEC", "A model whose codec to use as it is")]
 Data = Annotated[str, Positional, arg(metavar="DATA", help=f"Pictures: {_SETS}.")]
 OptionalData = Annotated[str | None, Positional, arg(metavar="DATA", help=f"Pictures: {_SETS}.")]
 PicturesOrStatistics = Annotated[
@@ -108,7 +92,10 @@ PrecisionOption = Annotated[
 ]
 BackendOption = Annotated[
     Backend,
-    arg(help="What computes the prior. onnx, onnx-int8: onnxruntime on the CPU (docs/models.md)."),
+    arg(
+        help="What computes the prior. compile: torch.compile, for GPUs. onnx, onnx-int8: onnxruntime on the "
+        "CPU (docs/models.md)."
+    ),
 ]
 
 
@@ -140,7 +127,6 @@ class SettingsFlags:
 
 
 SettingsOption = Annotated[SettingsFlags, arg(name="")]
-NOT_GIVEN = object()
 
 
 def shared_last(kind: type[T]) -> type[T]:

@@ -10,8 +10,9 @@ from tyro.conf import Positional, arg
 
 from unmask.cli.arguments import Drawing, SettingsOption, settings_flags, shared_last
 from unmask.cli.loading import load_model
-from unmask.cli.pictures import check_out, write_pictures
+from unmask.cli.pictures import check_out
 from unmask.cli.results import tell
+from unmask.data.folders import write_beside
 from unmask.data.provenance import KEY
 from unmask.errors import ConfigError
 
@@ -34,7 +35,7 @@ class Arguments(Drawing):
     size: Annotated[str, arg(metavar="WIDTHxHEIGHT")]
     """In pixels, at least as large as the pictures of the training."""
     out: Path = Path("canvas.png")
-    """File of the picture, a PNG."""
+    """File of the picture, a PNG; canvas-2.png and so on where it holds another one."""
     prompts: Annotated[tuple[str, ...], Positional, arg(metavar="PROMPT…")] = ()
     """What to draw, in words that the model knows. Several stand in a row along the longer side."""
     negative: str = ""
@@ -49,7 +50,7 @@ def main(argv: list[str]) -> None:
     check_out(arguments.out)
     model = load_model(arguments.model, arguments.device, arguments.backend, arguments.precision)
     picture = model.canvas(size, arguments.prompts, negative=arguments.negative, **arguments.keywords)
-    (path,) = write_pictures([picture], arguments.out)
+    (path,) = write_beside([picture], arguments.out)
     tell(f"{size[0]}×{size[1]} pixels: {path}", picture=path, drawn=picture.info[KEY])
 
 

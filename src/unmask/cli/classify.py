@@ -50,8 +50,7 @@ class Arguments(Looking):
         """Refuse what could not be done, before anything is computed."""
         if min(1 if self.count is None else self.count, self.draws) < 1:
             raise ConfigError(f"{self.count} pictures, {self.draws} draws: 1 of each is the least")
-        if self.csv:
-            check_out(self.csv, None, option="--csv")
+        check_out(self.csv, None, option="--csv")
 
 
 def main(argv: list[str]) -> None:

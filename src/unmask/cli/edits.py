@@ -1,19 +1,25 @@
 """What the commands that change a picture share: arguments, and the way from a picture to its versions."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from PIL import Image
 from tyro.conf import Positional, arg
 
 from unmask.cli.arguments import Amount, Drawing, SettingsOption, Told, ToldOption, settings_flags
 from unmask.cli.loading import load_model
-from unmask.cli.pictures import check_out, write_pictures
+from unmask.cli.pictures import check_out
 from unmask.cli.results import tell
-from unmask.data.folders import edit_folder
+from unmask.data.folders import edit_folder, write_beside
 from unmask.data.pictures import open_picture
 from unmask.data.provenance import KEY
+from unmask.progress import say
+
+LOOK_PX = 256  # longer side of a picture on the sheet
+COLUMNS = 5  # of the sheet
 
 Seam = Annotated[
     int | None,
@@ -48,7 +54,27 @@ class EditArguments(Drawing):
             tell("\n".join(map(str, paths)), pictures=paths)
             return
         check_out(out)
-        open_picture(self.image)  # what is no picture is refused before a model is opened
+        before = open_picture(self.image)  # what is no picture is refused before a model is opened
         pictures = getattr(opened(), how)(self.image, **asked)
-        paths = write_pictures(pictures, out)
+        paths = write_beside(pictures, out)
         tell("\n".join(map(str, paths)), pictures=paths, drawn=[one.info[KEY] for one in pictures])
+        sheet = sheet_of(before, pictures, (given.get("left", 0), given.get("top", 0)))
+        (path,) = write_beside([sheet], out.with_stem(f"{out.stem}-sheet"))
+        say(f"before and after: {path}")
+        tell(sheet=path)
+
+
+def sheet_of(
+    before: Image.Image, after: Sequence[Image.Image], place: tuple[int, int] = (0, 0)
+) -> Image.Image:
+    """A picture, and in the same place what came of it, side by side and at a size to look at."""
+    from unmask.data.transforms import contact_sheet
+
+    framed = Image.new("RGB", after[0].size, "white")
+    framed.paste(before, place)
+    edge = max(framed.size)
+    zoom = LOOK_PX // edge or LOOK_PX / edge
+    size = max(round(framed.width * zoom), 1), max(round(framed.height * zoom), 1)
+    how = Image.Resampling.NEAREST if zoom >= 1 else Image.Resampling.LANCZOS
+    shown = [picture.resize(size, how) for picture in (framed, *after)]
+    return contact_sheet(shown, COLUMNS, gap=8)

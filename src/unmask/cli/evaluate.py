@@ -79,8 +79,8 @@ def main(argv: list[str]) -> None:
             hint="unmask evaluate MODEL photos/  or  unmask evaluate MODEL --reference stats.safetensors",
         )
     model, processes = load_shared(arguments.model, arguments.device, arguments.backend, arguments.precision)
-    from unmask.progress import bar
-    from unmask.sweep import evaluate
+    from unmask.progress import bar, say
+    from unmask.sweeps.evaluate import evaluate
 
     results = evaluate(
         model,
@@ -97,6 +97,7 @@ def main(argv: list[str]) -> None:
         batch=arguments.batch,
         by_label=arguments.by_label,
         bar=bar,
+        tell=say if processes.is_first else None,
         processes=processes,
         **arguments.sampling.changes,
     )

@@ -87,10 +87,8 @@ def _to_hub(model: "Bundle", arguments: Arguments) -> None:
 def _read(path: Path) -> bytes:
     if path.suffix.lower() != ".png":
         raise ConfigError(f"{path} does not end in .png")
-    try:
+    with accessing(path, "be read"):
         return path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _to_onnx(model: "Bundle", arguments: Arguments) -> None:

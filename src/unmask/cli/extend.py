@@ -32,7 +32,7 @@ class Arguments(EditArguments):
     """Pixels to add below."""
     seam: Seam = None
     out: Path = Path("extended.png")
-    """A PNG; several versions are numbered: extended-1.png and so on."""
+    """A PNG; several versions are numbered: extended-1.png and so on, beside what is there already."""
 
 
 def main(argv: list[str]) -> None:

@@ -66,8 +66,7 @@ class Arguments:
             )
         if self.replicates < 0:
             raise ConfigError(f"--replicates {self.replicates} must be at least 0")
-        if self.save:
-            check_out(self.save, ".safetensors", option="--save")
+        check_out(self.save, ".safetensors", option="--save")
 
 
 def main(argv: list[str]) -> None:

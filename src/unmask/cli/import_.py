@@ -1,17 +1,17 @@
 """``unmask import``: other people's models become ours."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
-from rich.status import Status
 
 from unmask.cli.results import tell
 from unmask.progress import stderr
 
 if TYPE_CHECKING:
-    from unmask.storage.bundles import Bundle, Part
+    from unmask.storage.bundles import Bundle
 
 HELP = """Make a model of other people's files, for every command that takes a MODEL.
 
@@ -40,9 +40,7 @@ def official(*, vqgan: Path, prior: Path | None = None, heads: int | None = None
     """
     from unmask.importers.official import import_official
 
-    with _reading():
-        model = import_official(vqgan, prior, heads=heads)
-    _keep(model, out)
+    _keep(partial(import_official, vqgan, prior, heads=heads), out)
 
 
 def taming(*, ckpt: Path, config: Path, codec_only: bool = False, out: Out) -> None:
@@ -56,25 +54,18 @@ def taming(*, ckpt: Path, config: Path, codec_only: bool = False, out: Out) -> N
     """
     from unmask.importers.taming import import_taming
 
-    with _reading():
-        model = import_taming(ckpt, config, codec_only=codec_only)
-    _keep(model, out)
+    _keep(partial(import_taming, ckpt, config, codec_only=codec_only), out)
 
 
-def _reading() -> Status:
-    return stderr().status("reading, tensor by tensor")
-
-
-def _keep(model: "Bundle", out: Path) -> None:
+def _keep(read: "Callable[[], Bundle]", out: Path) -> None:
     from unmask.storage import bundles as bundle
 
+    with stderr().status("reading, tensor by tensor"):
+        model = read()
     bundle.save(model, out)
     for name, part in model.parts.items():
-        sentence = f"{name}: {_count(part):,} parameters, fingerprint {part.fingerprint}"
-        tell(sentence, **{name: {"parameters": _count(part), "fingerprint": part.fingerprint}})
+        count = sum(tensor.numel() for tensor in part.tensors.values())
+        sentence = f"{name}: {count:,} parameters, fingerprint {part.fingerprint}"
+        tell(sentence, **{name: {"parameters": count, "fingerprint": part.fingerprint}})
     size = model.image_size
     tell(f"for pictures of {size}×{size} pixels, in {out}", image_size=size, folder=out)
-
-
-def _count(part: "Part") -> int:
-    return sum(tensor.numel() for tensor in part.tensors.values())

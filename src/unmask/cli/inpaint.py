@@ -42,7 +42,7 @@ class Arguments(EditArguments):
     unlikely: Unlikely = False
     seam: Seam = None
     out: Path = Path("inpainted.png")
-    """A PNG; several versions are numbered: inpainted-1.png and so on."""
+    """A PNG; several versions are numbered: inpainted-1.png and so on, beside what is there already."""
 
 
 def main(argv: list[str]) -> None:

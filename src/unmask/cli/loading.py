@@ -10,7 +10,7 @@ from unmask.distributed import ALONE, Group, Processes
 from unmask.errors import DataError
 from unmask.evaluation.config import Side
 from unmask.onnx.config import Backend
-from unmask.progress import stderr
+from unmask.progress import say, stderr
 
 if TYPE_CHECKING:
     from unmask.data.pixels import PixelSet
@@ -23,7 +23,9 @@ def load_model(
     """The model; a graph that an ONNX back-end lacks is made meanwhile, once."""
     from unmask.pipeline import load
 
-    waiting = "loading" if backend == "torch" else "loading; a new model's graph takes up to a minute, once"
+    waiting = "loading; a new model's graph takes up to a minute, once" if "onnx" in backend else "loading"
+    if backend == "compile":
+        say("the first passes compile the prior, which takes up to a minute")
     with stderr().status(waiting):
         return load(model, device, backend, precision)
 

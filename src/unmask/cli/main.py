@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 import warnings
 from importlib import import_module
 from pathlib import Path
@@ -49,6 +50,7 @@ COMMANDS = {
 STAGES = ("train codec", "train prior")
 TRAINED = ("train codec", "encode", "train prior")
 MEASURED = ("reconstruct", "score", "evaluate", "tune", "fid", "neighbours")
+ALONE_AFTER = 5  # seconds in which the first process has not failed: the mistake is one's own
 SHARED = (*TRAINED, "sample", *MEASURED)  # what several processes do together
 
 
@@ -78,7 +80,12 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _print_error(console: Console, error: Exception) -> None:
-    """Show an error; what a file says in it is shown too, and never obeyed by the terminal."""
+    """Show an error; what a file says in it is shown too, and never obeyed by the terminal.
+
+    What all processes of a machine find, the first one says: torchrun ends the others while they wait.
+    """
+    if int(os.environ.get("LOCAL_RANK", 0)):
+        time.sleep(ALONE_AFTER)
     lines = (printable(line) for line in str(error).splitlines())
     console.print(f"[bold red]error:[/] {escape(chr(10).join(lines))}")
 

@@ -57,8 +57,7 @@ class Arguments(Drawing):
     def check(self) -> None:
         """Refuse what could not be done, before anything is computed."""
         check_out(self.out)
-        if self.csv:
-            check_out(self.csv, None, option="--csv")
+        check_out(self.csv, None, option="--csv")
         if min(self.count, self.samples) < 1:
             raise ConfigError(f"{self.count} neighbours of {self.samples} samples: 1 of each is the least")
 

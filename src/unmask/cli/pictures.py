@@ -1,7 +1,5 @@
 """What commands that leave files behind share: checks before, writing after."""
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -10,17 +8,19 @@ from PIL import Image, ImageDraw
 from unmask.data.folders import numbered
 from unmask.data.pictures import encoded
 from unmask.errors import ConfigError, DataError
-from unmask.storage.files import accessing, write_bytes
+from unmask.storage.files import accessing, write_bytes, write_csv
 
 LEAST_PX = 48  # edge of a picture on a sheet with text: room for a number below it
 TEXT_PX, GAP_PX = 12, 4
 
 
-def check_out(path: Path, suffix: str | None = ".png", *, option: str = "--out") -> None:
-    """Refuse a file that could not be written, before anything is computed.
+def check_out(path: Path | None, suffix: str | None = ".png", *, option: str = "--out") -> None:
+    """Refuse a file that could not be written, before anything is computed; None is a file that nobody wants.
 
     Its name must end in ``suffix``, if there is one; ``option`` is what the name was given by.
     """
+    if path is None:
+        return
     if path.is_dir():
         example = path / f"result{suffix or ''}"
         raise ConfigError(f"{path} is a folder; wanted the name of a file", hint=f"{option} {example}")
@@ -40,9 +40,8 @@ def write_file(path: Path, data: bytes) -> None:
 
 def write_rows(path: Path, rows: Iterable[Sequence[object]]) -> None:
     """Write the rows of a table, its heading first, as CSV."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    write_file(path, text.getvalue().encode())
+    with accessing(path):
+        write_csv(path, rows)
 
 
 def write_pictures(pictures: Sequence[Image.Image], out: Path) -> list[Path]:

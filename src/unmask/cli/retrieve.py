@@ -106,7 +106,7 @@ def choose(model: "Pipeline", pixels: "PixelSet", arguments: Arguments) -> "Pixe
     chosen = pixels.take([known[place] for place in spread(arguments.count, len(known))])
     tell(
         f"{len(chosen)} captions ({len(first)} in the {arguments.split} split, {len(known)} of known words), "
-        f"{arguments.samples} samples each, {arguments.candidates} candidates",
+        f"samples of each: {arguments.samples}, candidates: {arguments.candidates}",
         captions=len(chosen),
         samples=arguments.samples,
         candidates=arguments.candidates,

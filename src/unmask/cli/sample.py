@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 HELP = """Draw new pictures into a folder, files named by number.
 
   unmask sample emoji --count 64 --grid sheet.png
-  unmask sample runs/prior --steps 64 --remask 1 --gif unmasking.gif --out corrected
+  unmask sample runs/prior --steps 32 --gif unmasking.gif --out fast
   unmask sample runs/prior --settings paper --out paper
   unmask sample emoji "woman astronaut" --guidance 3 --negative flag --out astronauts
   torchrun --nproc-per-node 4 -m unmask sample runs/prior --count 50000 --out many
@@ -71,10 +71,8 @@ class Arguments(Sampling):
             raise ConfigError(f"{self.count} pictures, {self.batch} at a time: 1 of each is the least")
         if self.prompt is not None and self.captions is not None:
             raise ConfigError("a prompt and a file of captions are two ways to say what to draw: take one")
-        if self.grid:
-            check_out(self.grid, option="--grid")
-        if self.gif:
-            check_out(self.gif, ".gif", option="--gif")
+        check_out(self.grid, option="--grid")
+        check_out(self.gif, ".gif", option="--gif")
 
 
 def main(argv: list[str]) -> None:
@@ -146,7 +144,7 @@ def _frames(model: "Pipeline", film: "list[Tensor]") -> list[Image.Image]:
     film = [torch.full_like(film[0], model.prior.mask_id), *film]
     moments = torch.linspace(0, len(film) - 1, min(FRAMES, len(film))).round().int().tolist()
     frames = []
-    with bar("filming") as report:
+    with bar("filming", unit="frames") as report:
         for number, moment in enumerate(moments):
             report(number, len(moments))
             frames.append(contact_sheet(model.preview(film[moment]), _columns(len(film[0]))))

@@ -67,10 +67,8 @@ class Arguments(Looking):
             raise ConfigError("--draws and --fit-steps must be at least 1")
         if self.pixels and self.fit is None and is_picture(self.data):
             raise ConfigError("the spread of pixels is not fitted on one picture", hint="--fit photos/")
-        if self.csv:
-            check_out(self.csv, None, option="--csv")
-        if self.map:
-            check_out(self.map, option="--map")
+        check_out(self.csv, None, option="--csv")
+        check_out(self.map, option="--map")
 
 
 def main(argv: list[str]) -> None:
@@ -126,7 +124,7 @@ def _fitted(model: "Pipeline", arguments: Arguments) -> "ScaleHead":
     from unmask.progress import bar
 
     pixels = model.open(arguments.fit) if arguments.fit else model.open(arguments.data, "train")
-    with bar("fitting the spread of pixels") as report:
+    with bar("fitting the spread of pixels", unit="steps") as report:
         return scale_head(
             model.codec, model.codec_fingerprint, pixels, steps=arguments.fit_steps, report=report
         )

@@ -1,6 +1,7 @@
 """Where the settings of a training come from: a preset or a run, then a file, then the command line."""
 
 import argparse
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,6 +12,8 @@ import yaml
 
 from unmask.config import CodecTraining, PriorTraining, read_changes, to_json
 from unmask.errors import ConfigError
+from unmask.presets import DEFAULT
+from unmask.progress import say
 from unmask.training.resolve import Stage, begun, starting_settings
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ T = TypeVar("T", CodecTraining, PriorTraining)
 class Origin:
     """The arguments that say where all others start from."""
 
-    preset: str = "emoji"
+    preset: str = DEFAULT
     """Named settings to start from; they are the defaults shown below."""
     config: Path | None = None
     """A YAML or JSON file of settings, put over the preset's; or a run's own, RUN/config.json."""
@@ -80,9 +83,13 @@ def _number(text: str) -> int | None:
     return int(text) if text.isdecimal() else None
 
 
-def exit_as_stopped(run: "Run") -> None:
-    """Leave as a signal that stopped the run would have it, so that a shell does not go on after ``&&``."""
+def exit_as_stopped(run: "Run", *command: str) -> None:
+    """Say which command continues a run that a signal stopped, and leave as the signal would have it.
+
+    So that a shell does not go on after ``&&``.
+    """
     if run.stopped_by:
+        say(f"stopped and saved. Go on:  {shlex.join(['unmask', 'train', *command])}")
         sys.exit(128 + run.stopped_by)
 
 

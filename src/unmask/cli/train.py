@@ -2,14 +2,17 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import tyro
+from tyro.conf import arg
 
 from unmask.cli.arguments import Data, DeviceOption, OptionalCodec
 from unmask.cli.main import run_command
 from unmask.cli.results import tell
 from unmask.cli.settings import exit_as_stopped
 from unmask.errors import ConfigError
+from unmask.presets import DEFAULT
 
 HELP = """Train a model on your own pictures: a codec, a prior on its codes, then a page of results.
 
@@ -18,6 +21,7 @@ HELP = """Train a model on your own pictures: a codec, a prior on its codes, the
   unmask train photos/ --out runs/mine --codec emoji      the built-in codec as it is, and a prior of your own
   unmask train photos/ --out runs/mine                    the codec from random weights
   unmask train photos/ --out runs/mine --size 128         larger pictures, as many codes
+  unmask train photos/ --out runs/mine --images.crop random --images.scale 1 4      parts of large photographs
 
 After a stop, type the same again to continue. The plan is shown first. The model is runs/mine:
   unmask sample runs/mine
@@ -35,17 +39,27 @@ class Arguments:
     out: Path = Path("runs/mine")
     """Folder of both runs, codec and prior, and of the page, results/index.html."""
     hours: float | None = None
-    """Time for both trainings. None: as many steps as the preset has."""
+    """Time for all of it, from reading to the page. None: as many steps as the preset has."""
     codec: OptionalCodec = None
     init: str | None = None
     """A model whose codec to start from, instead of random weights."""
-    preset: str = "emoji"
+    preset: str = DEFAULT
     """Named settings of both stages."""
     size: int | None = None
     """Edge of the pictures in pixels. None: as the preset has it; that of a given codec is its own."""
+    crop: Annotated[Literal["centre", "random"] | None, arg(name="images.crop")] = None
+    """random: learn from squares cut out of large photographs at random places. None: as the codec did."""
+    scale: Annotated[tuple[float, float] | None, arg(name="images.scale")] = None
+    """Of random crops: how many times their edge the shorter side has, from and to."""
     page: bool = True
     """End with samples and a page of results: unmask demo with the new model."""
     device: DeviceOption = "auto"
+
+    @property
+    def images(self) -> dict[str, Any]:
+        """What was said of crops."""
+        given = {"crop": self.crop, "scale": self.scale and list(self.scale)}
+        return {name: value for name, value in given.items() if value is not None}
 
     def check(self) -> None:
         """Refuse what could not be done, before anything is computed."""
@@ -69,10 +83,12 @@ def main(argv: list[str]) -> None:
         init=arguments.init,
         preset=arguments.preset,
         size=arguments.size,
+        images=arguments.images,
         hours=arguments.hours,
+        page=arguments.page,
         engine={"device": arguments.device},
     )
-    exit_as_stopped(train_both(arguments.out, asked))
+    exit_as_stopped(train_both(arguments.out, asked), *argv)
     tell(f"the model: {arguments.out}; new pictures:  unmask sample {arguments.out}", model=arguments.out)
     if arguments.page:
         out = arguments.out / "results"

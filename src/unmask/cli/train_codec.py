@@ -49,4 +49,4 @@ def main(argv: list[str]) -> None:
 
     out, resume = arguments.resume or arguments.out, arguments.resume is not None
     run = train_codec(arguments.data, out=out, preset=arguments.settings, init=arguments.init, resume=resume)
-    exit_as_stopped(run)
+    exit_as_stopped(run, "codec", "--resume", str(run.folder))

@@ -56,7 +56,7 @@ def main(argv: list[str]) -> None:
         init=arguments.init,
         resume=arguments.resume is not None,
     )
-    exit_as_stopped(run)
+    exit_as_stopped(run, "prior", "--resume", str(run.folder))
 
 
 def _parse(argv: list[str], start: Start[PriorTraining]) -> Arguments:

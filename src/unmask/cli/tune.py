@@ -57,7 +57,7 @@ def main(argv: list[str]) -> None:
     from unmask.models import locate, open_model
     from unmask.progress import bar
     from unmask.storage import bundles
-    from unmask.tuning import COLUMNS, plot, tune
+    from unmask.sweeps.tune import COLUMNS, plot, tune
 
     if arguments.save is None and not Path(arguments.model).exists():
         raise ConfigError(

@@ -26,7 +26,7 @@ class Arguments(EditArguments):
     """How different: the share of codes to draw again."""
     unlikely: Unlikely = False
     out: Path = Path("varied.png")
-    """A PNG; several variations are numbered: varied-1.png and so on."""
+    """A PNG; several variations are numbered: varied-1.png and so on, beside what is there already."""
 
 
 def main(argv: list[str]) -> None:

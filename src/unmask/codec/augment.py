@@ -43,9 +43,8 @@ def translation(images: Tensor, rng: torch.Generator, ratio: float = 1 / 8) -> T
     columns = torch.arange(W, device=rng.device)[None, None, :] + reach_x + dx  # (B, 1, W)
     padded = F.pad(images, (reach_x, reach_x, reach_y, reach_y))
     picture = torch.arange(B, device=rng.device)[:, None, None]
-    moved = padded.permute(0, 2, 3, 1)[
-        (picture.to(images.device), rows.to(images.device), columns.to(images.device))
-    ]
+    places = tuple(place.to(images.device) for place in (picture, rows, columns))
+    moved = padded.permute(0, 2, 3, 1)[places]
     return moved.permute(0, 3, 1, 2)  # (B, 3, H, W)
 
 

@@ -39,6 +39,11 @@ class Autoencoder(nn.Module):
         """K, the number of codes."""
         return self.config.quantizer.codebook_size
 
+    @property
+    def device(self) -> torch.device:
+        """Where its weights are."""
+        return next(self.parameters()).device
+
     def latents(self, images: Tensor) -> Tensor:
         """(B, 3, H, W) images to (B, E, h, w) latents, not yet quantised."""
         low, high = self.config.pixel_range

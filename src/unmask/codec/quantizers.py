@@ -25,6 +25,8 @@ class Quantized(NamedTuple):
 class Quantizer(nn.Module):
     """What the codec and its training ask of a quantiser; the three kinds follow."""
 
+    codebook: nn.Parameter  # (K, E), of those that have one
+
     def initialise(self, rng: torch.Generator) -> None:
         """Set the weights that do not start from torch's defaults."""
 
@@ -54,8 +56,8 @@ class Quantizer(nn.Module):
         raise AssertionError("each kind of quantiser has its own nearest")
 
     def lookup(self, codes: Tensor) -> Tensor:
-        """(B, h, w) codes to the (B, E, h, w) latents that they stand for."""
-        raise AssertionError("each kind of quantiser has its own lookup")
+        """(B, h, w) codes to the (B, E, h, w) latents that they stand for: rows of the codebook."""
+        return rearrange(F.embedding(codes, self.codebook), "B h w E -> B E h w")
 
 
 class Nearest(Quantizer):
@@ -95,10 +97,6 @@ class Nearest(Quantizer):
         """The code at the smallest Euclidean distance from each latent."""
         codes = nearest_rows(_rows(latents.float()), self.codebook)
         return rearrange(codes, "(B h w) -> B h w", h=latents.shape[2], w=latents.shape[3])
-
-    def lookup(self, codes: Tensor) -> Tensor:
-        """Rows of the codebook."""
-        return rearrange(F.embedding(codes, self.codebook), "B h w E -> B E h w")
 
     @torch.no_grad()
     def after_step(self, used: Tensor, latents: Tensor, rng: torch.Generator) -> bool:
@@ -158,10 +156,6 @@ class Gumbel(Quantizer):
         with torch.autocast(latents.device.type, enabled=False):  # in which many would be equal
             logits: Tensor = self.logits(latents.float())
         return logits.argmax(1)
-
-    def lookup(self, codes: Tensor) -> Tensor:
-        """Rows of the codebook."""
-        return rearrange(F.embedding(codes, self.codebook), "B h w E -> B E h w")
 
 
 class FiniteScalar(Quantizer):

@@ -4,6 +4,7 @@ A tile is no smaller than what the codec was trained on: what training does in o
 """
 
 from collections.abc import Callable
+from itertools import product
 
 import torch
 from torch import Tensor
@@ -31,15 +32,14 @@ def decode_tiles(
         return decode(codes)
     images = torch.zeros(B, 3, h * factor, w * factor, device=codes.device)
     weights = torch.zeros(h * factor, w * factor, device=codes.device)
-    for top in _starts(h, tile, overlap):
-        for left in _starts(w, tile, overlap):
-            part = codes[:, top : top + tile, left : left + tile]
-            rows = slice(top * factor, (top + part.shape[1]) * factor)
-            columns = slice(left * factor, (left + part.shape[2]) * factor)
-            ramps = (_ramp(rows, h * factor, overlap * factor), _ramp(columns, w * factor, overlap * factor))
-            fade = torch.outer(*ramps).to(codes.device)
-            images[:, :, rows, columns] += decode(part) * fade
-            weights[rows, columns] += fade
+    for top, left in product(_starts(h, tile, overlap), _starts(w, tile, overlap)):
+        part = codes[:, top : top + tile, left : left + tile]
+        rows = slice(top * factor, (top + part.shape[1]) * factor)
+        columns = slice(left * factor, (left + part.shape[2]) * factor)
+        ramps = (_ramp(rows, h * factor, overlap * factor), _ramp(columns, w * factor, overlap * factor))
+        fade = torch.outer(*ramps).to(codes.device)
+        images[:, :, rows, columns] += decode(part) * fade
+        weights[rows, columns] += fade
     return images.div_(weights)
 
 
@@ -61,13 +61,12 @@ def encode_tiles(
     if h <= tile and w <= tile:
         return encode(images)
     codes = torch.empty(B, h, w, dtype=torch.int64, device=images.device)
-    for top in _starts(h, tile, overlap):
-        for left in _starts(w, tile, overlap):
-            rows = slice(top * factor, (top + tile) * factor)
-            columns = slice(left * factor, (left + tile) * factor)
-            part = encode(images[:, :, rows, columns])
-            y, x = (overlap // 2 if start else 0 for start in (top, left))  # what a tile before knows better
-            codes[:, top + y : top + tile, left + x : left + tile] = part[:, y:, x:]
+    for top, left in product(_starts(h, tile, overlap), _starts(w, tile, overlap)):
+        rows = slice(top * factor, (top + tile) * factor)
+        columns = slice(left * factor, (left + tile) * factor)
+        part = encode(images[:, :, rows, columns])
+        y, x = (overlap // 2 if start else 0 for start in (top, left))  # what a tile before knows better
+        codes[:, top + y : top + tile, left + x : left + tile] = part[:, y:, x:]
     return codes
 
 

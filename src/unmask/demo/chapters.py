@@ -123,13 +123,13 @@ def _versions(demo: Demo, line: str, **values: object) -> Iterator[Figure]:
 
 @_chapter("A wide canvas")
 def canvas(demo: Demo) -> Iterator[Figure]:
-    """Larger than any image of the training. Windows of the trained size slide over the canvas, and what
-    a code could be is the mean of what all windows say that hold it. They agree where they overlap, and
-    have no plan for the whole."""
-    size, stride = demo.pipeline.image_size, max(1, demo.pipeline.prior.grid[1] // 2)
-    out, wide = demo.folder / "wide.png", f"{4 * size}x{size}"
-    demo.unmask(f"canvas MODEL --size {wide} --steps 48 --stride {stride} --out OUT", OUT=out)
-    yield Figure(path=out, alt="One wide new image", caption=f"{wide} pixels", zoom=3)
+    """Larger than any image of the training, by the built-in model of fruit, which knows words. Windows of
+    the trained size slide over the canvas, and what a code could be is the mean of what all windows say
+    that hold it. They agree where they overlap; words stand along the canvas."""
+    out, prompts = demo.folder / "wide.png", ("granny smith apples", "oranges")
+    line = "canvas fruit FIRST SECOND --size 384x96 --guidance 2 --out OUT"
+    demo.unmask(line, FIRST=prompts[0], SECOND=prompts[1], OUT=out)
+    yield Figure(path=out, alt="One wide new image", caption=" → ".join(prompts), zoom=2)
 
 
 @_chapter("How likely is it?", columns=2)

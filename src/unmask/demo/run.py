@@ -7,7 +7,7 @@ from unmask.demo.chapters import CHAPTERS
 from unmask.demo.page import duration, page
 from unmask.demo.story import Chapter, Demo
 from unmask.errors import DataError
-from unmask.storage.files import remove_folder, write_bytes
+from unmask.storage.files import accessing, remove_folder, write_bytes
 
 PAGE = "index.html"
 MARK = b"<title>Unmask"
@@ -31,12 +31,10 @@ def run_demo(demo: Demo, *, train: bool = True) -> Path:
 def make_room(out: Path, chapters: Sequence[Chapter]) -> None:
     """Make the folder, or take from it what an earlier demo left there."""
     page = out / PAGE
-    try:
+    with accessing(out, "hold a demo"):
         out.mkdir(parents=True, exist_ok=True)
         if any(out.iterdir()) and not (page.exists() and MARK in page.read_bytes()):
             raise DataError(f"{out} holds something else than a demo", hint="name another:  --out FOLDER")
         for chapter in chapters:
             if (out / chapter.folder).exists():
                 remove_folder(out / chapter.folder)
-    except OSError as error:
-        raise DataError(f"{out} cannot hold a demo: {error.strerror}") from error

@@ -53,14 +53,10 @@ class Canvas:
             raise ConfigError(f"stride {stride} is not in 1..{min(window)}; beyond it, windows leave gaps")
         self.window, self.grid, self.batch = window, grid, batch
         self._denoisers = denoise if isinstance(denoise, Sequence) else [denoise]
+        self.mask_id = self._denoisers[0].mask_id
         self._asked = along(grid, window, len(self._denoisers))
         self._windows, self._seed = settings.windows, seed
         self._lattice = lattice(grid, window, stride)
-
-    @property
-    def mask_id(self) -> int:
-        """The id that stands for a code not known, which is also K."""
-        return self._denoisers[0].mask_id
 
     def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
         """(B, a·b) codes with MASK and the (B, a·b) positions wanted to (where.sum(), K) logits, row-major.

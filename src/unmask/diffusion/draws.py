@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from unmask.diffusion.settings import Settings, Temperature
+from unmask.diffusion.settings import Moving, Settings
 from unmask.errors import BundleError
 from unmask.rng import gumbel
 
@@ -21,7 +21,7 @@ def draw(logits: Tensor, address: Address, left: Tensor, settings: Settings, *, 
     """
     codes = torch.arange(logits.shape[1], device=logits.device)
     noise = gumbel(seed, "draw", *(part[:, None] for part in address), codes)
-    scale = temperature_at(settings.temperature, left)[:, None]
+    scale = at_share(settings.temperature, left)[:, None]
     likely = restrict(logits, settings.top_k, settings.top_p)
     return (likely + scale * noise).argmax(1)  # the argmax of logits / scale + noise
 
@@ -40,9 +40,9 @@ def refuse_astray(found: bool) -> None:
         )
 
 
-def temperature_at(temperature: Temperature, left: Tensor) -> Tensor:
-    """(n,) temperatures where a share ``left`` of the codes is masked, (n,)."""
-    first, last = temperature if isinstance(temperature, tuple) else (temperature, temperature)
+def at_share(value: Moving, left: Tensor) -> Tensor:
+    """(n,) values of a setting where a share ``left`` of the codes is masked, (n,)."""
+    first, last = value if isinstance(value, tuple) else (value, value)
     return last + (first - last) * left
 
 

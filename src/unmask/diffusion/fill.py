@@ -43,7 +43,7 @@ class Watch(NamedTuple):
         if not self.progress:
             yield self.on_step
             return
-        with bar("drawing codes") as report:
+        with bar("drawing", unit="codes") as report:
             yield counting(report, mask_id, self.on_step)
 
 

@@ -17,13 +17,8 @@ class RememberedStart:
     """
 
     def __init__(self, denoise: Denoiser) -> None:
-        self._denoise = denoise
+        self._denoise, self.mask_id = denoise, denoise.mask_id
         self._logits: Tensor | None = None  # (N, K)
-
-    @property
-    def mask_id(self) -> int:
-        """The id that stands for a code not known, which is also K."""
-        return self._denoise.mask_id
 
     def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
         """(B, N) codes with MASK and the (B, N) positions wanted to (where.sum(), K) logits, row-major."""

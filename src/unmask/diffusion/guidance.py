@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from unmask.diffusion.autoregressive import Continuer
+from unmask.diffusion.draws import at_share
 from unmask.diffusion.fill import Denoiser
+from unmask.diffusion.settings import Moving
 
-Weight = float | tuple[float, float]
-"""w of ``Settings.guidance``; two move linearly with the share of codes masked, from all of them to none."""
 Blank = Callable[[Tensor], Tensor]
 """(B, n) rows to the same without what guidance exaggerates."""
 
@@ -31,13 +31,9 @@ class Given:
     ) -> None:
         """What is given is the same for every row, (L,) or (N,), or their own, (B, L) or (B, N)."""
         assert (words is None) != (codes is None), "one is given, the other asked for"
-        self._denoise, self._words, self._codes = denoise, words, codes
+        self._denoise, self.mask_id = denoise, denoise.mask_id
+        self._words, self._codes = words, codes
         self.causal: bool = getattr(denoise, "causal", False)  # of priors, which are scored as well
-
-    @property
-    def mask_id(self) -> int:
-        """The id that stands for a code not known, which is also K."""
-        return self._denoise.mask_id
 
     def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
         """(B, n) ids with MASK and the (B, n) positions wanted to their logits, row-major; of codes K."""
@@ -59,20 +55,16 @@ class Guided:
     def __init__(
         self,
         denoise: Denoiser,
-        weight: Weight,
+        weight: Moving,
         *,
         blank: Blank | None = None,
         guide: Denoiser | None = None,
         num_words: int = 0,
     ) -> None:
         assert (blank is None) != (guide is None), "one of them says what is exaggerated"
-        self._denoise, self._weight, self._num_words = denoise, weight, num_words
+        self._denoise, self.mask_id = denoise, denoise.mask_id
+        self._weight, self._num_words = weight, num_words
         self._blank, self._guide = blank, guide
-
-    @property
-    def mask_id(self) -> int:
-        """The id that stands for a code not known, which is also K."""
-        return self._denoise.mask_id
 
     def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
         """(B, n) codes with MASK and the (B, n) positions wanted to their logits, row-major."""
@@ -83,26 +75,17 @@ class Guided:
             rows = torch.cat([codes, self._blank(codes)])
             told, untold = self._denoise(rows, where.repeat(2, 1)).chunk(2)
         left = (codes[:, self._num_words :] == self.mask_id).float().mean(1)
-        weight = weight_at(self._weight, left)[where.nonzero()[:, 0]]
+        weight = at_share(self._weight, left)[where.nonzero()[:, 0]]
         return exaggerate(told, untold, weight[:, None])
 
 
 class GuidedContinuer:
     """An autoregressive prior that reads each caption, and beside it another or none; one pass of both."""
 
-    def __init__(self, prior: Continuer, weight: Weight, untold: Tensor) -> None:
+    def __init__(self, prior: Continuer, weight: Moving, untold: Tensor) -> None:
         """``untold`` are the (L,) words of the other caption, MASK for none."""
         self._prior, self._weight, self._untold = prior, weight, untold
-
-    @property
-    def mask_id(self) -> int:
-        """K, the number of codes."""
-        return self._prior.mask_id
-
-    @property
-    def num_positions(self) -> int:
-        """N, the codes of one picture."""
-        return self._prior.num_positions
+        self.mask_id, self.num_positions = prior.mask_id, prior.num_positions
 
     def begin(self, batch: int) -> Callable[[Tensor | None], Tensor]:
         """A function from the last (B,) words or codes, None at first, to the (B, K) logits of the next."""
@@ -116,7 +99,7 @@ class GuidedContinuer:
                 last = torch.cat([last, other])
             told, untold = advance(last).chunk(2)
             left = torch.full((batch, 1), 1 - max(place - L, 0) / N, device=told.device)
-            return exaggerate(told, untold, weight_at(self._weight, left))
+            return exaggerate(told, untold, at_share(self._weight, left))
 
         return next_logits
 
@@ -124,12 +107,6 @@ class GuidedContinuer:
 def exaggerate(told: Tensor, untold: Tensor, weight: Tensor) -> Tensor:
     """(n, K) logits of p₀^(1−w) · p^w; what is impossible to both stays so."""
     return torch.where(told == untold, told, untold + weight * (told - untold))
-
-
-def weight_at(weight: Weight, left: Tensor) -> Tensor:
-    """(n,) weights where a share ``left`` of the codes is masked, (n,)."""
-    first, last = weight if isinstance(weight, tuple) else (weight, weight)
-    return last + (first - last) * left
 
 
 def with_words(words: Tensor) -> Blank:

@@ -58,14 +58,5 @@ def refill(
         images, positions, _ = address
         log_p[images, positions] = logits.log_softmax(1).gather(1, drawn[:, None])[:, 0]
 
-    filled = fill(
-        denoise,
-        codes,
-        plan,
-        settings,
-        seed=seed,
-        batch=batch,
-        on_step=on_step,
-        on_draw=note,
-    )
+    filled = fill(denoise, codes, plan, settings, seed=seed, batch=batch, on_step=on_step, on_draw=note)
     return Candidates(filled, log_p.cpu().double().sum(1))

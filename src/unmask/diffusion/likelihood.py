@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from unmask.diffusion import process
+from unmask.diffusion.fill import Denoiser
 from unmask.diffusion.process import Network, antithetic_masks, count_shares, count_weights, stratified_counts
 from unmask.rng import generator
 from unmask.training.config import DiffusionConfig
@@ -21,7 +22,7 @@ from unmask.training.config import DiffusionConfig
 CURVE_BINS = 32
 
 
-class Prior(Protocol):
+class Prior(Denoiser, Protocol):
     """What a score asks of a network: of codes alone, or of codes or words of which the others are given."""
 
     @property
@@ -31,13 +32,6 @@ class Prior(Protocol):
     @property
     def causal(self) -> bool:
         """Whether a position sees those before it alone."""
-
-    @property
-    def mask_id(self) -> int:
-        """The id that stands for a code not known, which is also K."""
-
-    def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
-        """(B, N) codes with MASK and the (B, N) positions wanted to (where.sum(), K) logits, row-major."""
 
 
 class Score(NamedTuple):

@@ -10,12 +10,7 @@ class InBfloat16:
     """A denoiser whose products are taken in bfloat16; logits are float32."""
 
     def __init__(self, denoise: Denoiser) -> None:
-        self._denoise = denoise
-
-    @property
-    def mask_id(self) -> int:
-        """The id that stands for a code not known, which is also K."""
-        return self._denoise.mask_id
+        self._denoise, self.mask_id = denoise, denoise.mask_id
 
     def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
         """(B, N) codes with MASK and the (B, N) positions wanted to (where.sum(), K) logits, row-major."""

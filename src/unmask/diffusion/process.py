@@ -168,9 +168,8 @@ def stratified_counts(shares: Tensor, batch: int, num_draws: int, *, rng: torch.
     """
     parts = torch.arange(num_draws, device=rng.device)
     u = torch.rand(batch, num_draws, generator=rng, device=rng.device, dtype=torch.float64)
-    return torch.searchsorted(shares.cumsum(0), (parts + u) / num_draws, right=True).clamp(
-        max=len(shares) - 1
-    )
+    counts = torch.searchsorted(shares.cumsum(0), (parts + u) / num_draws, right=True)
+    return counts.clamp(max=len(shares) - 1)
 
 
 def antithetic_masks(counts: Tensor, num_codes: int, *, rng: torch.Generator) -> Tensor:

@@ -32,6 +32,6 @@ def sample_codes(
     if words is not None:  # those not known come last: codes are drawn as if nothing was told
         plan, codes = F.pad(plan, (L, 0)), torch.cat([words.to(device), codes], dim=1)
     watch = (lambda rows: on_step(rows[:, L:])) if on_step else None
-    return fill(denoise, codes, plan, settings, seed=seed, first=images.start, batch=batch, on_step=watch)[
-        :, L:
-    ]
+    first = images.start
+    rows = fill(denoise, codes, plan, settings, seed=seed, first=first, batch=batch, on_step=watch)
+    return rows[:, L:]

@@ -51,9 +51,8 @@ def make_plan(
         steps = _repeat(_counts(settings.schedule, num_masked, num_steps, share, curve))
     places = make_order(grid, numbers, seed).expand(rows.shape)[rows].view(len(images), num_masked)
     order = places.argsort(dim=1).argsort(dim=1)  # of those alone
-    return torch.zeros(rows.shape, dtype=torch.int64).masked_scatter(
-        rows, steps.expand_as(order).gather(1, order)
-    )
+    planned = steps.expand_as(order).gather(1, order)
+    return torch.zeros(rows.shape, dtype=torch.int64).masked_scatter(rows, planned)
 
 
 def even_plan(images: range, num_positions: int, num_steps: int, *, seed: int) -> Tensor:
@@ -136,10 +135,8 @@ def smoothed(curve: Curve) -> list[float]:
     """
     number = np.arange(len(curve["nats"]))
     error = np.array(curve.get("error", np.ones(len(number))))
-    weights = 1 / error if error.all() else None
-    values: list[float] = Polynomial.fit(
-        number, curve["nats"], min(SMOOTH_DEGREE, len(number) - 1), w=weights
-    )(number).tolist()
+    weights, degree = 1 / error if error.all() else None, min(SMOOTH_DEGREE, len(number) - 1)
+    values: list[float] = Polynomial.fit(number, curve["nats"], degree, w=weights)(number).tolist()
     return values
 
 

@@ -14,14 +14,32 @@ from unmask.config import merge
 from unmask.errors import ConfigError
 from unmask.reading import fit
 
-Temperature = float | tuple[float, float]
+Moving = float | tuple[float, float]
 """A constant, or one that moves linearly with the share of codes still to draw: from all of them to none."""
 Use = Literal["sample", "canvas", "edit"]
 """New pictures, pictures larger than those of the training, parts of pictures."""
 RECOMMENDED, PAPER = "recommended", "paper"
+
+
+class NotGiven:
+    """What a setting is that nobody gave: as the model recommends."""
+
+    def __repr__(self) -> str:
+        return RECOMMENDED
+
+
+NOT_GIVEN = NotGiven()
 BUDGETS = "budgets"
 """Beside the uses of a name: settings for new pictures that were tuned for numbers of steps, a list."""
 PAPERS_OWN: dict[Use, dict[str, Any]] = {"sample": {}, "canvas": {"temperature": 0.8}, "edit": {}}
+UNTUNED: dict[str, dict[str, Any]] = {
+    RECOMMENDED: {
+        "sample": {"steps": 64, "temperature": 0.9, "remask": 1.0},
+        "canvas": {"temperature": 0.8, "remask": 1.0},
+        "edit": {"temperature": 0.8, "remask": 1.0},
+    }
+}
+"""What a new model recommends, as far as is known without measuring it: that is for ``unmask tune``."""
 CARES = {
     "fast": "at most 16 steps, in each 4 windows or what covers the codes it draws",
     "balanced": "at most 32 steps, in each 14 windows or what covers the codes it draws",
@@ -174,7 +192,7 @@ class Settings:
         if any(each and getattr(self, each[0]) == each[1] for each in unfit):
             raise ConfigError(
                 "the entropy order sets its own pace: it takes no steps, schedule or remasking",
-                hint="instead of the model's own settings:  --settings paper --order entropy",
+                hint="leave these out:  --order entropy",
             )
 
     @property
@@ -303,8 +321,14 @@ def choose(
             raise ConfigError(f"the model has no settings {name!r}", hint=f"it has {', '.join(sets)}")
         care = {} if name == PAPER or use == "sample" else {"care": "balanced"}
         tuned = _nearest(sets[name].get(BUDGETS, []), changes.get("steps")) if use == "sample" else None
-        base = merge(Settings(), care | dict(tuned or sets[name].get(use, {})))
+        base = merge(Settings(), care | _beside(changes, tuned or sets[name].get(use, {})))
     return merge(base, changes)
+
+
+def _beside(changes: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a model's own settings those that leave room for the changes."""
+    unless = {name: SETTINGS[name].unless or () for name in own if name in SETTINGS}
+    return {name: own[name] for name in own if unless.get(name) not in [*changes.items()]}
 
 
 def _nearest(budgets: Sequence[Mapping[str, Any]], steps: Any) -> Mapping[str, Any] | None:

@@ -29,8 +29,8 @@ def captions_of(pixels: Pixels, setting: str, codec: Autoencoder, fingerprint: s
         return [*train.captions, *validation.captions]
     if count > len(train):
         raise DataError(f"{len(train)} pictures to train on make no {count} groups of similar ones")
-    device = next(codec.parameters()).device
-    seen = inception_features(device) if weights.available("inception") else latents(codec, fingerprint)
+    inception = weights.available("inception")
+    seen = inception_features(codec.device) if inception else latents(codec, fingerprint)
     with bar("looking for groups") as report:
         rows = [features_of(part, seen, report=report).float() for part in (train, validation) if len(part)]
     centres = kmeans(rows[0], count, generator(0, "clusters"))
@@ -39,10 +39,9 @@ def captions_of(pixels: Pixels, setting: str, codec: Autoencoder, fingerprint: s
 
 def latents(codec: Autoencoder, fingerprint: str) -> Extractor:
     """The codec's latents, averaged over the cells of a 4×4 grid."""
-    device = next(codec.parameters()).device
 
     @torch.no_grad()
     def extract(images: Tensor) -> Tensor:
-        return F.adaptive_avg_pool2d(codec.latents(images.to(device).float() / 255), 4).flatten(1)
+        return F.adaptive_avg_pool2d(codec.latents(images.to(codec.device).float() / 255), 4).flatten(1)
 
     return Extractor(f"latents-{fingerprint}", extract)

@@ -152,10 +152,9 @@ def _diversity(codes: float, kinds: float) -> dict[str, Estimate]:
 
 def reconstructed(codec: Autoencoder, fingerprint: str, pixels: PixelSet) -> PixelSet:
     """A set of pictures as they come back from a codec, computed as they are read."""
-    device = next(codec.parameters()).device
 
     @torch.no_grad()
     def read(rows: Indices) -> Pixels8:
-        return to_pixels(codec.decode(codec.encode(to_tensor(pixels.read(rows)).to(device))))
+        return to_pixels(codec.decode(codec.encode(to_tensor(pixels.read(rows)).to(codec.device))))
 
     return PixelSet(pixels.names, np.arange(len(pixels)), read, [fingerprint, pixels.fingerprint])

@@ -25,10 +25,9 @@ def code_perplexity(codec: Autoencoder, pixels: PixelSet, rows: list[int]) -> fl
 
     Samples are encoded too rather than taken at the prior's word, so that they compare with real pictures.
     """
-    device = next(codec.parameters()).device
     counts = torch.zeros(codec.codebook_size, dtype=torch.int64)
     for start in range(0, len(rows), BATCH):
-        codes = codec.encode(to_tensor(pixels.read(rows[start : start + BATCH])).to(device))
+        codes = codec.encode(to_tensor(pixels.read(rows[start : start + BATCH])).to(codec.device))
         counts += torch.bincount(codes.flatten().cpu(), minlength=len(counts))
     return usage(counts)["perplexity"]
 

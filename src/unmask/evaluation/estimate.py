@@ -38,8 +38,9 @@ def estimate(values: Tensor) -> Estimate:
 
 
 def mean_of(values: Tensor) -> Estimate:
-    """The mean of (n,) values that are independent of each other."""
-    return Estimate(values.mean().item(), values.std().item() / math.sqrt(len(values)))
+    """The mean of (n,) values that are independent of each other; of one alone nobody knows the error."""
+    error = values.std().item() / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    return Estimate(values.mean().item(), error)
 
 
 def check(features: Tensor, what: str, least: int, reason: str) -> None:

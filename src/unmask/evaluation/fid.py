@@ -36,9 +36,7 @@ class Moments:
         features: (B, D), B of 1 or more, on any device.
         """
         features = features.detach().cpu().double()
-        bad = int((~features.isfinite()).any(1).sum())
-        if bad:
-            raise DataError(f"{bad} of {len(features)} pictures have features that are not finite numbers")
+        check(features, "pictures", 1, "a mean takes 1 or more")
         mean = features.mean(0)
         centred = features - mean
         return cls(len(features), mean, centred.T @ centred)

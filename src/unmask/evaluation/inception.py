@@ -4,7 +4,7 @@ Layers have TensorFlow's names, and its peculiarities are kept: a resize without
 pools that leave padding out of the mean, a maximum in the last block where all others take an average.
 """
 
-from collections import Counter
+from collections import Counter, OrderedDict
 
 import torch
 import torch.nn.functional as F
@@ -59,9 +59,8 @@ def resize(x: Tensor) -> Tensor:
 
 def _interpolate(x: Tensor, dim: int) -> Tensor:
     size = x.shape[dim]
-    position = torch.arange(SIDE_PX, dtype=x.dtype, device=x.device) * (
-        size / SIDE_PX
-    )  # no half-pixel offset
+    scale = size / SIDE_PX
+    position = torch.arange(SIDE_PX, dtype=x.dtype, device=x.device) * scale  # no half-pixel offset
     low = position.long()
     fraction = (position - low).view([-1 if axis == dim else 1 for axis in range(x.ndim)])
     before = x.index_select(dim, low)
@@ -87,26 +86,19 @@ class Convolution(nn.Module):
         return F.relu(F.batch_norm(x, self.mean, self.var, bias=self.beta, eps=1e-3))
 
 
-class Mixed(nn.Module):
-    """Paths side by side over one input, their channels one after the other."""
+class Tower(nn.Sequential):
+    """Layers one after the other, under TensorFlow's names."""
 
-    def __init__(self, *paths: nn.Module) -> None:
-        super().__init__()
-        for name, path in _named(*paths):
-            self.add_module(name, path)
+    def __init__(self, *layers: nn.Module) -> None:
+        super().__init__(OrderedDict(_named(*layers)))
+
+
+class Mixed(Tower):
+    """Paths side by side over one input, their channels one after the other."""
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, width, H, W) to (B, the paths' widths together, H', W')."""
-        return torch.cat([path(x) for path in self.children()], dim=1)
-
-
-class Tower(nn.Sequential):
-    """Layers one after the other."""
-
-    def __init__(self, *layers: nn.Module) -> None:
-        super().__init__()
-        for name, layer in _named(*layers):
-            self.add_module(name, layer)
+        return torch.cat([path(x) for path in self], dim=1)
 
 
 _KINDS = {Convolution: "conv", Mixed: "mixed", Tower: "tower", nn.MaxPool2d: "pool", nn.AvgPool2d: "pool"}

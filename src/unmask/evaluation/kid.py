@@ -46,7 +46,8 @@ def _once(features: Tensor) -> Tensor:
 
 def _mean_of_pairs(features: Tensor, weights: Tensor) -> Tensor:
     """(R,) means of the kernel over pairs of different pictures, which makes the estimate unbiased."""
-    alone = torch.cat([_kernel_of_self(features[rows]) for rows in chunks(*features.shape)])
+    squares = torch.cat([features[rows].double().square().sum(1) for rows in chunks(*features.shape)])
+    alone = _kernel(squares, features.shape[1])
     all_pairs = _weighted(features, features, weights, weights) - alone @ weights.square()
     return all_pairs / (weights.sum(0).square() - weights.square().sum(0))
 
@@ -59,10 +60,6 @@ def _weighted(a: Tensor, b: Tensor, weights_a: Tensor, weights_b: Tensor) -> Ten
             kernel = _kernel(a[rows].double() @ b[columns].double().T, a.shape[1])
             total += (weights_a[rows] * (kernel @ weights_b[columns])).sum(0)
     return total
-
-
-def _kernel_of_self(features: Tensor) -> Tensor:
-    return _kernel(features.double().square().sum(1), features.shape[1])
 
 
 def _kernel(products: Tensor, dimension: int) -> Tensor:

@@ -24,6 +24,7 @@ from unmask.data.transforms import to_levels, to_tensor
 from unmask.devices import tuned_allocator
 from unmask.distributed import ALONE, Group
 from unmask.errors import DataError
+from unmask.evaluation.estimate import mean_of
 from unmask.progress import Report, silent
 from unmask.rng import generator, initialise
 from unmask.storage import files
@@ -53,13 +54,12 @@ class DimensionBits:
     @property
     def mean(self) -> float:
         """The mean over the pictures."""
-        return torch.tensor(self.bits, dtype=torch.float64).mean().item()
+        return mean_of(torch.tensor(self.bits, dtype=torch.float64)).value
 
     @property
     def standard_error(self) -> float:
         """The standard error of that mean."""
-        bits = torch.tensor(self.bits, dtype=torch.float64)
-        return bits.std().item() / math.sqrt(len(bits)) if len(bits) > 1 else math.nan
+        return mean_of(torch.tensor(self.bits, dtype=torch.float64)).standard_error
 
 
 class ScaleHead(nn.Module):
@@ -124,10 +124,9 @@ def bits_per_dimension(
 
     ``processes`` share the pictures, and all know what comes of it.
     """
-    device = next(codec.parameters()).device
 
     def cost(numbers: range) -> list[float]:
-        nats = pixel_nats(codec, head, to_tensor(pixels.read(numbers)).to(device), bits)
+        nats = pixel_nats(codec, head, to_tensor(pixels.read(numbers)).to(codec.device), bits)
         costs: list[float] = (nats.mean((1, 2, 3)) / math.log(2)).tolist()
         return costs
 
@@ -179,10 +178,9 @@ def _remembered(codec: Autoencoder, path: Path) -> ScaleHead | None:
 def fit_scale(codec: Autoencoder, pixels: PixelSet, *, steps: int, report: Report = silent) -> ScaleHead:
     """A head that makes the pictures likely; the codec is not touched."""
     head, batches = _new_head(codec), Batches(pixels, batch=FIT_BATCH, seed=0, flip=False)
-    device = next(codec.parameters()).device
     optimizer = torch.optim.Adam(head.parameters(), lr=FIT_RATE)
     for step in range(steps):
-        images = batches.at(step).to(device)
+        images = batches.at(step).to(codec.device)
         with torch.no_grad():
             features, mean = decoded(codec, images)
         levels, mean = to_levels(images).cpu(), mean.cpu()
@@ -200,7 +198,7 @@ def fit_scale(codec: Autoencoder, pixels: PixelSet, *, steps: int, report: Repor
 def _new_head(codec: Autoencoder) -> ScaleHead:
     head = ScaleHead(codec.config.width * codec.config.multipliers[0])
     initialise(head, generator(0, "scale head"))
-    return head.to(next(codec.parameters()).device)
+    return head.to(codec.device)
 
 
 @torch.no_grad()

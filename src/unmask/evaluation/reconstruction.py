@@ -36,8 +36,8 @@ def measure_reconstructions(
     All is computed where the codec is, and networks that are elsewhere come there. Of
     ``processes`` each one measures every so many-th picture, of which there may be none.
     """
-    device = next(codec.parameters()).device
-    measures: dict[str, Measure] = {"l1": _l1, "psnr": psnr}
+    device = codec.device
+    measures: dict[str, Measure] = {"l1": lambda x, y: (x - y).abs().mean((1, 2, 3)), "psnr": psnr}
     if pixels.read([]).shape[1] >= WINDOW:  # smaller pictures have none
         measures["ssim"] = ssim
     if perceptual:
@@ -63,7 +63,3 @@ def measure_reconstructions(
     if inception and len(pixels) > 1:  # one picture has no covariance
         metrics["fid"] = frechet_distance(real.total(processes.sum), copied.total(processes.sum))
     return metrics | usage(processes.sum(counts))
-
-
-def _l1(x: Tensor, y: Tensor) -> Tensor:
-    return (x - y).abs().mean((1, 2, 3))

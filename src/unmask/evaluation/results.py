@@ -1,7 +1,5 @@
 """An evaluation on disk: a folder of metrics that come in one by one, with their table, plot and samples."""
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -16,7 +14,7 @@ from unmask.errors import DataError
 from unmask.evaluation.config import COLUMNS, Metric
 from unmask.evaluation.protocol import Protocol, caution
 from unmask.reading import DamagedError, parsing, read_json
-from unmask.storage.files import sealed, unsealed, write_bytes, write_json
+from unmask.storage.files import accessing, sealed, unsealed, write_csv, write_json
 
 if TYPE_CHECKING:
     from unmask.evaluation.estimate import Estimate
@@ -113,13 +111,12 @@ class Results:
         """Write what is known so far as JSON and as CSV."""
         if not self._keep:
             return
-        try:
-            about = {"unmask": __version__, **self._about, "caution": self.caution}
-            content = about | {"real": self.real, "results": self.rows}
+        about = {"unmask": __version__, **self._about, "caution": self.caution}
+        content = about | {"real": self.real, "results": self.rows}
+        names = list(dict.fromkeys(name for row in self.rows for name in row))
+        with accessing(self.folder, "hold results"):
             write_json(self.folder / "results.json", sealed(content))
-            write_bytes(self.folder / "results.csv", self._csv().encode())
-        except OSError as error:
-            raise DataError(f"{self.folder} cannot hold results: {error.strerror}") from error
+            write_csv(self.folder / "results.csv", [names, *(map(row.get, names) for row in self.rows)])
 
     def _load(self) -> None:
         """Take over what an earlier evaluation left, if it was after the same."""
@@ -132,10 +129,8 @@ class Results:
                 there = {name: content[name] for name in self._about}
                 if there["protocol"]["what"] == "held-out pictures":  # as they were called at first
                     there["protocol"]["what"] = "validation pictures"
-                self.rows, self.real = (
-                    [_complete(row) for row in content["results"]],
-                    _checked(content["real"]),
-                )
+                self.rows = [_complete(row) for row in content["results"]]
+                self.real = _checked(content["real"])
         except FileNotFoundError:
             return
         except OSError as error:
@@ -148,14 +143,6 @@ class Results:
             raise DataError(
                 f"{self.folder} holds results that differ in {what}; metrics would not compare", hint=hint
             )
-
-    def _csv(self) -> str:
-        text = io.StringIO()
-        names = list(dict.fromkeys(name for row in self.rows for name in row))
-        table = csv.DictWriter(text, names, lineterminator="\n")
-        table.writeheader()
-        table.writerows(self.rows)
-        return text.getvalue()
 
 
 def table_of(rows: Sequence[Row], columns: Sequence[str]) -> Table:

@@ -5,9 +5,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from unmask.diffusion.fill import Denoiser
 from unmask.errors import ConfigError
 from unmask.onnx.config import Backend
 from unmask.onnx.export import OPSET, PRIOR, PRIOR_INT8, export_prior, require_packages, round_prior
+from unmask.prior.compiled import Compiled
 from unmask.prior.transformer import Transformer, pack
 from unmask.reading import read_json
 from unmask.storage import files
@@ -36,12 +38,14 @@ class GraphDenoiser:
         return torch.from_numpy(logits)[real].to(codes.device)
 
 
-def make_denoiser(prior: Transformer, fingerprint: str, backend: Backend) -> GraphDenoiser:
-    """The prior on an ONNX back-end; its graph is made once and kept in the cache folder."""
+def make_denoiser(prior: Transformer, fingerprint: str, backend: Backend) -> Denoiser:
+    """The prior on a back-end; a graph of ONNX is made once and kept in the cache folder."""
     if prior.causal:
         raise ConfigError(
-            "an autoregressive prior draws code after code and has no ONNX back-end", hint="--backend torch"
+            "an autoregressive prior draws code after code, which torch alone does", hint="--backend torch"
         )
+    if backend == "compile":
+        return Compiled(prior)
     return GraphDenoiser(_cached_graph(prior, fingerprint, backend), prior.mask_id)
 
 

@@ -1,14 +1,17 @@
 """What an evaluation prints is whole, and says what to beware of."""
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from unmask.cli.evaluate import _show
 from unmask.diffusion.settings import Settings
 from unmask.evaluation.estimate import Estimate
+from unmask.evaluation.features import pixel_features
 from unmask.evaluation.protocol import Protocol
 from unmask.evaluation.results import Results
+from unmask.sweeps import evaluate
 
 PROTOCOL = Protocol(
     what="samples",
@@ -52,3 +55,21 @@ def test_without_matplotlib_there_is_a_sentence_and_no_plot(results, monkeypatch
     assert "matplotlib is not installed:  pip install 'unmask[plot]'" in said
     assert "plot: " not in said
     assert not (results.folder / "results.png").exists()
+
+
+def test_how_much_there_is_to_do_is_said_beforehand(monkeypatch):
+    """A trial of eight passes over a batch takes 8 s, and one of looking at eight pictures too."""
+    monkeypatch.setattr(evaluate, "took", lambda work: 8.0 if work() is not None else None)
+    asked = []
+    model = SimpleNamespace(
+        prior=SimpleNamespace(num_positions=64, causal=False),
+        image_size=16,
+        sample=lambda count, settings: asked.append((count, settings.steps)) or asked,
+    )
+    new = [Settings(steps=16), Settings()]
+    said = evaluate.effort(model, new, 32, 16, 100, pixel_features())
+    assert asked == [(16, 8)]
+    # (16 + 64) passes × 2 batches + 100 real pictures + 2 × 32 samples, a second each
+    assert said == (
+        "at most 32 samples × 64 passes for each of 2 settings, and 164 pictures to look at: about 5.4 min"
+    )

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from unmask.cli.edits import sheet_of
 from unmask.cli.pictures import check_out, write_file, write_pictures, write_rows
+from unmask.data.folders import write_beside
 from unmask.data.provenance import Provenance, inscribed
 from unmask.errors import ConfigError, DataError
 
@@ -67,3 +69,26 @@ def test_no_file_of_another_name_is_touched(folder):
     write_pictures([drawn] * 4, folder / "new.png")
     write_pictures([drawn] * 2, folder / "new.png")
     assert sorted(path.stem for path in folder.iterdir()) == ["new-1", "new-2", "new-3", "new-4"]
+
+
+def test_what_is_drawn_is_written_beside_other_pictures_and_the_same_once(folder):
+    red, blue, green = (Image.new("RGB", (2, 2), name) for name in ("red", "blue", "green"))
+    for _ in range(2):
+        assert write_beside([red], Path("a.png")) == [Path("a.png")]
+        assert write_beside([blue], Path("a.png")) == [Path("a-2.png")]
+        assert write_beside([red, blue], Path("b.png")) == [Path("b-1.png"), Path("b-2.png")]
+        assert write_beside([green, blue], Path("b.png")) == [Path("b-3.png"), Path("b-4.png")]
+    assert len(list(folder.iterdir())) == 6
+    assert np.asarray(Image.open("b-1.png"))[0, 0].tolist() == [255, 0, 0]
+
+
+@pytest.mark.parametrize(("edge", "shown"), [(64, 256), (100, 200), (1024, 256)])
+def test_a_sheet_shows_a_picture_in_its_place_beside_what_came_of_it(edge, shown):
+    before, after = (
+        Image.new("RGB", (edge // 2, edge // 2), "red"),
+        Image.new("RGB", (edge, edge // 2), "blue"),
+    )
+    sheet = sheet_of(before, [after, after], (edge // 2, 0))
+    assert sheet.size == (3 * shown + 2 * 8, shown // 2)
+    colours = [sheet.getpixel((x, shown // 4)) for x in (shown // 4, 3 * shown // 4, shown + 20)]
+    assert colours == [(255, 255, 255), (255, 0, 0), (0, 0, 255)]

@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 import torch
 
-from unmask import tuning
 from unmask.cli import tune
 from unmask.diffusion.settings import Settings
 from unmask.distributed import ALONE
 from unmask.errors import BundleError
 from unmask.storage import bundles
 from unmask.storage.bundles import Bundle, Part
-from unmask.tuning import Tuning
+from unmask.sweeps import tune as tuning
+from unmask.sweeps.tune import Tuning
 
 
 @pytest.fixture

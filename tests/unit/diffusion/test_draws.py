@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmask.diffusion.draws import draw, restrict, temperature_at
+from unmask.diffusion.draws import at_share, draw, restrict
 from unmask.diffusion.settings import Settings
 
 K = 5
@@ -78,5 +78,5 @@ def test_a_draw_depends_on_every_part_of_its_address():
 
 def test_a_pair_of_temperatures_is_linear_in_the_share_masked():
     left = torch.tensor([1.0, 0.5, 0.0])
-    assert temperature_at((1.2, 0.4), left).tolist() == pytest.approx([1.2, 0.8, 0.4])
-    assert temperature_at(0.9, left).tolist() == pytest.approx([0.9] * 3)
+    assert at_share((1.2, 0.4), left).tolist() == pytest.approx([1.2, 0.8, 0.4])
+    assert at_share(0.9, left).tolist() == pytest.approx([0.9] * 3)

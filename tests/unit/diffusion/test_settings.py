@@ -83,6 +83,13 @@ def test_a_model_is_sampled_as_it_recommends_and_changes_go_over_that():
     assert choose("edit", OWN, Settings(steps=3), {"stride": 2}) == Settings(steps=3, stride=2)
 
 
+def test_what_a_model_recommends_gives_way_to_an_order_that_has_no_use_for_it():
+    own = choose("sample", OWN, None, {"order": "entropy", "temperature": 0.5})
+    assert own == Settings(order="entropy", temperature=0.5)
+    with pytest.raises(ConfigError, match="sets its own pace"):
+        choose("sample", OWN, None, {"order": "entropy", "steps": 8})
+
+
 def test_a_number_of_steps_brings_the_settings_that_were_tuned_for_the_nearest():
     budgets = [{"steps": 8, "temperature": 0.7}, {"steps": 64, "temperature": 0.9}]
     own = {"recommended": OWN["recommended"] | {"budgets": budgets}}

@@ -32,11 +32,11 @@ def slopes(count: int, rng: torch.Generator) -> torch.Tensor:
     return ((first + down * rows + right * columns) % K).flatten(1)
 
 
-@pytest.fixture(scope="module")
-def prior() -> Transformer:
+@pytest.fixture(scope="module", params=[1, 2], ids=["codes", "patches"])
+def prior(request) -> Transformer:
     """A prior that has learnt slopes."""
     rng = generator(0, "train")
-    config = PriorConfig(width=64, depth=2, heads=4, positions="rotary", qk_norm=True)
+    config = PriorConfig(width=64, depth=2, heads=4, positions="rotary", qk_norm=True, merge=request.param)
     prior = Transformer(config, K, GRID, generator(0, "prior"))
     optimizer = torch.optim.Adam(prior.parameters(), 3e-3)
     for _ in range(150):
