@@ -2,7 +2,7 @@
 First pictures
 ==============
 
-A model comes with the package. It learnt from emoji, and draws new ones on any CPU.
+A model comes with the package. It was trained on emoji and draws new ones on any CPU.
 """
 
 import unmask
@@ -11,28 +11,28 @@ model = unmask.load("emoji", device="cpu")
 model
 
 # %%
-# Eight new pictures. A seed stands for an endless row of them: the same seed always gives the same pictures,
-# another one gives others. The model recommends 64 steps; fewer are faster.
+# Eight new images. A seed stands for an endless sequence of images: the same seed always gives the same ones,
+# and another seed gives others. The model recommends 64 steps; fewer are faster.
 
 new = model.sample(8, seed=1, steps=24)
 unmask.contact_sheet(new, columns=8)
 
 # %%
-# A picture is a grid of 16×16 codes. All of them are masked at first, and every step reveals some, in random
-# order. What is not known yet is grey here.
+# An image is a grid of 16×16 codes. At first all of them are masked. Every step reveals some, in random
+# order. Codes that are still masked are shown in grey.
 
 stages = []
 model.sample(1, seed=1, steps=24, on_step=lambda codes: stages.append(model.preview(codes)[0]))
 unmask.contact_sheet(stages[2::3], columns=8)
 
 # %%
-# The codec alone: a picture to codes and back. Samples are never sharper than this.
+# The codec alone: an image to codes and back. Samples are never sharper than this.
 
 unmask.contact_sheet([new[0], *model.reconstruct(new[:1])], columns=2)
 
 # %%
-# How likely is a picture? The model says how many bits it needs for each code, at most. A guess among 512
-# codes takes 9.
+# How likely is an image? The model gives an upper bound on the bits it needs for each code. A uniform guess
+# among 512 codes takes 9 bits.
 
 scores = model.score(new[:4])
 print(f"{scores.mean:.2f} ± {scores.standard_error:.2f} bits per code")

@@ -2,8 +2,8 @@
 Editing
 =======
 
-A model that unmasks codes in any order can keep some of a picture and draw the rest. Nothing is trained for
-it.
+A model that unmasks codes in any order can keep a part of an image and draw the rest. This needs no extra
+training.
 """
 
 import unmask
@@ -13,18 +13,19 @@ model = unmask.load("emoji", device="cpu")
 picture
 
 # %%
-# A box drawn again in four ways: left, top, width, height in pixels. Beyond a thin seam every other pixel
-# stays as it is. A mask, a picture that is white where to replace, does as well as a box.
+# A box redrawn in four ways: left, top, width, height in pixels. Outside the box and a thin seam, every pixel
+# stays the same. Instead of a box you can pass a mask: an image that is white where pixels are
+# to be replaced.
 
 unmask.contact_sheet(model.inpaint(picture, (8, 32, 48, 32), count=4, steps=16), columns=4)
 
 # %%
-# What could lie beyond the right edge.
+# The image extended beyond its right edge.
 
 unmask.contact_sheet(model.extend(picture, right=32, count=2, steps=16, stride=4), columns=2)
 
 # %%
-# A picture larger than any of the training. The model looks through windows of its own size; with a stride of
-# 4 codes between them there are fewer, which is faster and less exact.
+# An image larger than any training image. The model sees it through windows of its own size. With a stride of
+# 4 codes there are fewer windows, which is faster and less exact.
 
 model.canvas((160, 64), seed=3, steps=16, stride=4)

@@ -2,9 +2,9 @@
 Captions and prompts
 ====================
 
-The built-in model ``fruit`` learnt captions with its photographs. A caption stands in front of a picture's
-codes, in one row. Known words and masked codes: a picture by prompt. Known codes and masked words: a caption.
-It was trained for minutes: colours follow the words, outlines hardly.
+The built-in model ``fruit`` was trained on photographs with captions. A caption is a sequence of word tokens
+in front of an image's codes. Known words and masked codes give text-to-image; known codes and masked words
+give captioning. The model was trained for minutes: colours follow the prompt, outlines hardly do.
 """
 
 import unmask
@@ -13,19 +13,19 @@ model = unmask.load("fruit", device="cpu")
 model
 
 # %%
-# Four pictures by each of two prompts, in words that the model knows; others are refused, with the nearest
-# known ones. Guidance above 1 follows a prompt more closely, for twice the work.
+# Four images for each of two prompts. Words that the model does not know are refused, with the closest known
+# words as suggestions. Guidance above 1 follows a prompt more closely, for twice the work.
 
 prompts = ["granny smith apples"] * 4 + ["oranges"] * 4
 pictures = model.sample(8, prompts, steps=16, guidance=2)
 unmask.contact_sheet(pictures, columns=8)
 
 # %%
-# Prompts along a canvas: each window is told the one at its place.
+# Prompts along a canvas: each window is conditioned on the prompt at its position.
 
 model.canvas((192, 64), prompt=["granny smith apples", "oranges"], steps=16, guidance=2, care="fast")
 
 # %%
-# The other way round: which of two labels, with its probability, the first and the last picture have.
+# The other way round: classify the first and the last image, with the probability of each label.
 
 model.classify([pictures[0], pictures[-1]], ["granny smith apples", "oranges"])
