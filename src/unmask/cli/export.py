@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from unmask.cli.arguments import AnyModel
+from unmask.cli.results import tell
 from unmask.errors import ConfigError, DataError
 from unmask.progress import stderr
 from unmask.storage.files import accessing
@@ -81,7 +82,7 @@ def _to_hub(model: "Bundle", arguments: Arguments) -> None:
     write_bytes(arguments.out / "README.md", card.encode())
     if picture:
         write_bytes(arguments.out / PICTURE, picture)
-    print(f"upload it:  hf upload {arguments.name} {arguments.out}")
+    tell(f"upload it:  hf upload {arguments.name} {arguments.out}", folder=arguments.out)
 
 
 def _read(path: Path) -> bytes:
@@ -108,8 +109,8 @@ def _to_onnx(model: "Bundle", arguments: Arguments) -> None:
             export.export_prior(prior_from(model.prior), partial)
             if arguments.int8:
                 export.round_prior(partial)
-    for path in sorted(path for path in folder.iterdir() if path.name in export.GRAPHS):
-        print(f"{path}  {path.stat().st_size / 1e6:.1f} MB")
+    sizes = {path: path.stat().st_size for path in sorted(folder.iterdir()) if path.name in export.GRAPHS}
+    tell("\n".join(f"{path}  {size / 1e6:.1f} MB" for path, size in sizes.items()), bytes=sizes)
 
 
 def _to_half(model: "Bundle", arguments: Arguments) -> None:
@@ -117,4 +118,4 @@ def _to_half(model: "Bundle", arguments: Arguments) -> None:
 
     bundle.save(bundle.halved(model), arguments.out)
     size = sum(path.stat().st_size for path in arguments.out.iterdir() if path.name in bundle.OURS)
-    print(f"{arguments.out}  {size / 1e6:.1f} MB")
+    tell(f"{arguments.out}  {size / 1e6:.1f} MB", folder=arguments.out, bytes=size)

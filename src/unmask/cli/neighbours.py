@@ -88,7 +88,7 @@ def main(argv: list[str]) -> None:
     tell(f"samples, and to the right of each its neighbours: {arguments.out}", sheet=arguments.out)
     if arguments.csv:
         write_rows(arguments.csv, _rows(found))
-        print(f"all distances: {arguments.csv}")
+        tell(f"all distances: {arguments.csv}", csv=arguments.csv)
     if usual is not None and len(samples) > 1:
         distances = usual.new_tensor([neighbours[0].distance for neighbours in found])
         test = memorisation(distances, usual)

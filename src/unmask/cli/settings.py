@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import yaml
 
+from unmask.cli.results import tell
 from unmask.config import CodecTraining, PriorTraining, read_changes, to_json
 from unmask.errors import ConfigError
 from unmask.presets import DEFAULT
@@ -83,11 +84,13 @@ def _number(text: str) -> int | None:
     return int(text) if text.isdecimal() else None
 
 
-def exit_as_stopped(run: "Run", *command: str) -> None:
-    """Say which command continues a run that a signal stopped, and leave as the signal would have it.
+def conclude(run: "Run", *command: str) -> None:
+    """Keep the run and its last validation for ``--json``; leave as a signal that stopped it would have it.
 
-    So that a shell does not go on after ``&&``.
+    So that a shell does not go on after ``&&``. The command is the one that continues the run.
     """
+    validations = [entry for entry in run.read_log() if entry["kind"] == "validation"]
+    tell(run=run.folder, validation=validations[-1] if validations else None)
     if run.stopped_by:
         say(f"stopped and saved. Go on:  {shlex.join(['unmask', 'train', *command])}")
         sys.exit(128 + run.stopped_by)

@@ -10,7 +10,7 @@ from tyro.conf import arg
 from unmask.cli.arguments import Data, DeviceOption, OptionalCodec
 from unmask.cli.main import run_command
 from unmask.cli.results import tell
-from unmask.cli.settings import exit_as_stopped
+from unmask.cli.settings import conclude
 from unmask.errors import ConfigError
 from unmask.presets import DEFAULT
 
@@ -88,7 +88,7 @@ def main(argv: list[str]) -> None:
         page=arguments.page,
         engine={"device": arguments.device},
     )
-    exit_as_stopped(train_both(arguments.out, asked), *argv)
+    conclude(train_both(arguments.out, asked), *argv)
     tell(f"the model: {arguments.out}; new pictures:  unmask sample {arguments.out}", model=arguments.out)
     if arguments.page:
         out = arguments.out / "results"

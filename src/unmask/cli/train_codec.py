@@ -7,7 +7,7 @@ from typing import Annotated
 import tyro
 
 from unmask.cli.arguments import Data
-from unmask.cli.settings import Origin, exit_as_stopped, print_settings, starting_point
+from unmask.cli.settings import Origin, conclude, print_settings, starting_point
 from unmask.config import CodecTraining
 from unmask.presets import CODEC, codec_preset
 
@@ -49,4 +49,4 @@ def main(argv: list[str]) -> None:
 
     out, resume = arguments.resume or arguments.out, arguments.resume is not None
     run = train_codec(arguments.data, out=out, preset=arguments.settings, init=arguments.init, resume=resume)
-    exit_as_stopped(run, "codec", "--resume", str(run.folder))
+    conclude(run, "codec", "--resume", str(run.folder))

@@ -7,7 +7,7 @@ from typing import Annotated
 import tyro
 
 from unmask.cli.arguments import Codec, DataOrCodes
-from unmask.cli.settings import Origin, Start, exit_as_stopped, print_settings, starting_point
+from unmask.cli.settings import Origin, Start, conclude, print_settings, starting_point
 from unmask.config import PriorTraining
 from unmask.presets import PRIOR, prior_preset
 
@@ -56,7 +56,7 @@ def main(argv: list[str]) -> None:
         init=arguments.init,
         resume=arguments.resume is not None,
     )
-    exit_as_stopped(run, "prior", "--resume", str(run.folder))
+    conclude(run, "prior", "--resume", str(run.folder))
 
 
 def _parse(argv: list[str], start: Start[PriorTraining]) -> Arguments:

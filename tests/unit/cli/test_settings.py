@@ -1,5 +1,6 @@
 """What a training starts from: a preset, fitted to fewer steps, and how the codec saw its pictures."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -7,6 +8,8 @@ import yaml
 
 from tests.untrained import untrained
 from unmask.cli import encode, train_codec, train_prior
+from unmask.cli.results import results
+from unmask.cli.settings import conclude
 from unmask.codec.config import LossConfig
 from unmask.config import CodecTraining, to_json
 from unmask.data.codes import open_codes
@@ -84,3 +87,15 @@ def test_fewer_steps_shorten_what_is_not_given(capsys, tmp_path):
 
 def test_more_steps_leave_the_rest_as_it_is(capsys):
     assert times(capsys, "--loop.steps", 5000) == (5000, 200, 500, 250)
+
+
+def test_json_after_a_training_has_the_run_and_its_last_validation(tmp_path, capsys):
+    run = Run.create(tmp_path / "run", {})
+    for step, bits in ((1, 5.0), (2, 4.5)):
+        run.log(step, {"bits": bits}, kind="validation")
+        run.log(step, {"loss": 1.0})
+    with results(["--json"]):
+        conclude(run, "prior")
+    found = json.loads(capsys.readouterr().out)
+    assert found["run"] == str(run.folder)
+    assert (found["validation"]["step"], found["validation"]["bits"]) == (2, 4.5)
