@@ -81,7 +81,7 @@ def main(argv: list[str]) -> None:
 def _print(metrics: dict[str, float], model: "Pipeline", count: int, arguments: Arguments) -> None:
     """The metrics; beside an FID how it came about, and what to beware of."""
     from unmask.evaluation.features import INCEPTION
-    from unmask.evaluation.protocol import Protocol, caution
+    from unmask.evaluation.protocol import Protocol, caution, resizing
 
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, value in {"pictures": count, **metrics}.items():
@@ -97,6 +97,7 @@ def _print(metrics: dict[str, float], model: "Pipeline", count: int, arguments: 
             reference_pictures=count,
             size_px=model.image_size,
             features=INCEPTION,
+            resize=resizing(model.images),
         )
         console.print(f"fid: {protocol}", soft_wrap=True, markup=False)
         if warning := caution(count):

@@ -2,10 +2,20 @@
 
 from dataclasses import dataclass
 
+from unmask.data.config import ImagesConfig
+
 FEW = 10_000
 AT_INCEPTION = "to 299×299 for Inception (bilinear, as TensorFlow 1)"
 RESIZE = f"centre square, shorter side resized (Lanczos); {AT_INCEPTION}"
 FORMAT = "8 bits a channel, lossless"
+
+
+def resizing(images: ImagesConfig) -> str:
+    """How real pictures become those that are compared with a model's."""
+    if images.crop == "centre":
+        return RESIZE
+    low, high = images.scale
+    return f"a random crop of each, its edge 1/{low:g} to 1/{high:g} of the shorter side (Lanczos); {AT_INCEPTION}"
 
 
 @dataclass(frozen=True, kw_only=True)

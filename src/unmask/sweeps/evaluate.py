@@ -17,7 +17,7 @@ from unmask.evaluation.compare import Reference, reconstructed
 from unmask.evaluation.config import Metric, Side, What, check_metrics
 from unmask.evaluation.estimate import Estimate
 from unmask.evaluation.features import INCEPTION, Extractor, inception_features
-from unmask.evaluation.protocol import Protocol
+from unmask.evaluation.protocol import Protocol, resizing
 from unmask.evaluation.results import Results, in_words, samples_folder
 from unmask.evaluation.statistics import Statistics, is_statistics, load_statistics
 from unmask.pipeline import Pipeline
@@ -80,6 +80,7 @@ def evaluate(
         reference_pictures=len(real),
         size_px=model.image_size,
         features=INCEPTION,
+        resize=resizing(model.images),
     )
     options = {"data": real.fingerprint, "seed": seed, "k": k, "replicates": replicates}
     results = Results(Path(out), model.fingerprint, protocol, options, keep=processes.is_first)
