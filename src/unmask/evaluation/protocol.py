@@ -14,8 +14,8 @@ def resizing(images: ImagesConfig) -> str:
     """How real pictures become those that are compared with a model's."""
     if images.crop == "centre":
         return RESIZE
-    low, high = images.scale
-    return f"a random crop of each, its edge 1/{low:g} to 1/{high:g} of the shorter side (Lanczos); {AT_INCEPTION}"
+    edge = "its edge 1/{:g} to 1/{:g} of the shorter side".format(*images.scale)
+    return f"a random crop of each, {edge} (Lanczos); {AT_INCEPTION}"
 
 
 @dataclass(frozen=True, kw_only=True)
