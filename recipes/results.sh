@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# docs/results.md: every figure of a model, each below the command that gives it.
+# The metrics of a model, each below the command that gives it: runs/results/results.md.
 #
 #   recipes/results.sh MODEL [DATA]          DATA is emoji-3d unless named
 #   COUNT=5000 recipes/results.sh MODEL      samples for each temperature, 3000 unless said
@@ -11,7 +11,6 @@ model=$1
 data=${2:-emoji-3d}
 count=${COUNT:-3000}
 out=runs/results
-page=docs/results.md
 
 run() {
     printf '\n```\n$ unmask %s\n' "$*"
@@ -42,7 +41,4 @@ mkdir -p "$out"
     run evaluate "$model" "$data" --count 200 --metrics fid,kid,prdc \
         --settings paper --steps 8,12,24 --schedule optimal --temperature 0.9 --out "$out/steps"
 } > "$out/results.md"
-# The study of recipes/fashion.sh stays as it is.
-[ ! -e "$page" ] || sed -n '/^## Fashion-MNIST/,$p' "$page" >> "$out/results.md"
-mv "$out/results.md" "$page"
-echo "$page"
+echo "$out/results.md"

@@ -4,7 +4,7 @@ Captions and prompts
 
 The built-in model ``fruit`` was trained on photographs with captions. A caption is a sequence of word tokens
 in front of an image's codes. Known words and masked codes give text-to-image; known codes and masked words
-give captioning. The model was trained for minutes: colours follow the prompt, outlines hardly do.
+give captioning. The model was trained for an hour: colours follow the prompt, varieties hardly do.
 """
 
 import unmask

@@ -18,9 +18,9 @@ CAMPAIGNS = {
     "files": ("tests.torture.files:Files", "damaged pictures, archives, arrays, settings, results, rows"),
     "models": ("tests.torture.models:Models", "damaged bundles, checkpoints, runs, codes"),
     "commands": ("tests.torture.commands:Commands", "command lines drawn from the commands' dataclasses"),
-    "kills": ("tests.torture.kills:Kills", "commands ended by SIGKILL and said again, bytes compared"),
+    "kills": ("tests.torture.kills:Kills", "commands ended by SIGKILL and run again, bytes compared"),
     "disk": ("tests.torture.kills:Disk", "commands without room, then with room, bytes compared"),
-    "studio": ("tests.torture.studio:Studio", "requests, bytes and connections that mean no good"),
+    "studio": ("tests.torture.studio:Studio", "requests, bytes and connections of hostile clients"),
 }
 GUIDED = {"files", "models"}
 PARSERS = ["unmask", "PIL", "zipfile", "tarfile", "yaml", "json", "csv"]  # whose lines guide

@@ -15,21 +15,22 @@ HEAD = """# The paper's claims, run again
 What *Unleashing Transformers* claims, tested by one command at a scale that anyone can repeat on a CPU:
 
 ```
-unmask reproduce{quick}
+unmask reproduce{options}
 ```
 
 This page is rendered from `{source}` by that command; verdicts are computed from the numbers and their
-standard errors, and none is written by hand. **Scale**: {about}.
-One thread, {hours} of wall time in all; claims about time want a machine that does nothing else.
+standard errors, and none is written by hand. It shows {done} of {all} claims; without names and options, the
+command runs all of them with three seeds. **Scale**: {about}.
+One thread, {hours} of wall time in all; run claims about time on a machine that is otherwise idle.
 
-- *confirmed*: the paper's direction, beyond chance (95 %). Over seeds the paired differences are put to a
-  t-test; of one seed only the standard error of the metric is known, and the verdict says so.
+- *confirmed*: the paper's direction, beyond chance (95 %). Over several seeds this is a t-test of the paired
+  differences. With one seed only the metric's own standard error is known, and the verdict says so.
 - *not at this scale*: no difference beyond chance.
 - *refuted*: the opposite direction, beyond chance.
 - *undecided*: one seed, of a metric that has no standard error of its own.
 - *measured*: the paper says nothing that could be compared.
 
-Numbers are means over seeds ± the standard error; of one seed, ± that of the metric. `OUT` is the folder of
+Numbers are means over seeds ± the standard error; with one seed, ± that of the metric. `OUT` is the folder of
 `--out`.
 """
 
@@ -39,7 +40,9 @@ def page(results: Mapping[str, Any], source: str = RESULTS, pictures: str = "") 
     scale = SCALES[results["scale"]]
     seconds = sum(step["found"]["seconds"] for step in results["steps"].values())
     head = HEAD.format(
-        quick=" --quick" if scale.name == "quick" else "",
+        options=_options(results),
+        done=len(results["arms"]),
+        all=len(CLAIMS),
         source=source,
         about=scale.about,
         hours=in_words(seconds),
@@ -52,6 +55,15 @@ def page(results: Mapping[str, Any], source: str = RESULTS, pictures: str = "") 
         ],
     )
     return "\n".join([head, summary, *(_section(claim, results, pictures) for claim in CLAIMS)])
+
+
+def _options(results: Mapping[str, Any]) -> str:
+    """What to type behind ``unmask reproduce`` for just these results."""
+    done = results["arms"]
+    names = [claim.name for claim in CLAIMS if claim.name in done] if len(done) < len(CLAIMS) else []
+    quick = ["--quick"] if results["scale"] == "quick" else []
+    seeds = ["--seeds", str(max(map(len, done.values())))] if done else []
+    return "".join(f" {word}" for word in [*names, *quick, *seeds])
 
 
 def seeds_of(claim: Claim, results: Mapping[str, Any]) -> list[Arms]:
