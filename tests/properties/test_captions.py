@@ -184,6 +184,14 @@ class TestGuidance:
         torch.testing.assert_close(said[:4], guided(3.0)(rows[:1], where[:1]))
         torch.testing.assert_close(said[4:], guided(1.5)(rows[1:], where[1:]))
 
+    def test_a_weight_that_moves_begins_with_the_first_code_to_draw_however_many_are_known(self):
+        rows = torch.tensor([[4, 0, 1, MASK, MASK], [4, 0, 1, MASK, 2]])
+        where = rows == MASK
+        part = Guided(Table(), (3.0, 1.0), blank=with_words(torch.tensor([MASK])), num_words=L, num_drawn=2)
+        said = part(rows, where)
+        torch.testing.assert_close(said[:2], guided(3.0)(rows[:1], where[:1]))
+        torch.testing.assert_close(said[2:], guided(2.0)(rows[1:], where[1:]))
+
     def test_a_weaker_prior_may_guide(self):
         class Autoguided(Table):
             def p(self, state):

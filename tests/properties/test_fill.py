@@ -281,6 +281,19 @@ def test_known_codes_never_change_and_no_mask_is_left(way):
     assert (filled < Stub.mask_id).all()
 
 
+@pytest.mark.parametrize("way", RULES)
+def test_what_is_planned_for_step_0_stays_masked_and_takes_no_part(way):
+    plan = make_plan(range(8), (4, 4), Settings(steps=6, schedule="cosine"), seed=0)
+    codes = torch.full((8, 16), Stub.mask_id)
+    alone, beside = Stub(), Stub()
+    never = torch.nn.functional.pad(plan, (0, 3)), torch.nn.functional.pad(codes, (0, 3), value=Stub.mask_id)
+    filled = fill(alone, codes, plan, RULES[way], seed=0)
+    longer = fill(beside, never[1], never[0], RULES[way], seed=0)
+    assert torch.equal(longer[:, :16], filled)
+    assert (longer[:, 16:] == Stub.mask_id).all()
+    assert (alone.rows, alone.positions) == (beside.rows, beside.positions)
+
+
 @pytest.mark.parametrize("way", ["plan", "confidence", "remasking", "both"])
 def test_every_step_leaves_as_many_masked_as_planned(way):
     plan = make_plan(range(8), (4, 4), Settings(steps=5, schedule="cosine", order="halton"), seed=0)

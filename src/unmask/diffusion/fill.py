@@ -76,7 +76,7 @@ def fill(
     on_step: OnStep | None = None,
     on_draw: OnDraw | None = None,
 ) -> Tensor:
-    """Fill every MASK of (B, N) codes, revealing each position at its step of the (B, N) plan.
+    """Fill (B, N) codes, revealing each MASK at its step of the (B, N) plan; where that is 0 it stays.
 
     An image takes a pass only at steps that reveal something in it. Up to ``batch`` images share a pass, each
     at its own step, since the network is told no time; a finished one makes room for the next. Image i is
@@ -111,7 +111,7 @@ class _Filling:
         on_draw: OnDraw | None,
     ) -> None:
         self.codes, self.plan = codes.clone(), plan.to(codes.device, copy=True)
-        self.unknown = self.codes == denoise.mask_id  # all other codes are the caller's and stay
+        self.unknown = (self.codes == denoise.mask_id) & (self.plan > 0)  # all else is the caller's and stays
         self.draws = torch.zeros_like(self.plan)  # how often a code was drawn
         self._denoise, self._on_draw = denoise, on_draw
         self._settings, self._rule = settings, RULES.get(settings.order)
@@ -122,7 +122,7 @@ class _Filling:
         """Take some images through a pass, each to its own next step; the unfinished come back."""
         rows = torch.tensor(active).to(self.codes.device)
         codes, steps = self.codes[rows], self.plan[rows]  # (A, N)
-        masked = codes == self._denoise.mask_id
+        masked = (codes == self._denoise.mask_id) & self.unknown[rows]
         due = masked & (steps == steps.masked_fill(~masked, 0).amax(1, keepdim=True))
         again = torch.zeros_like(due)
         if rescale := self._settings.remask:
@@ -141,7 +141,7 @@ class _Filling:
         self.plan[rows] = steps
         after = codes.masked_scatter(asked, drawn).where(due, codes).masked_fill(again, self._denoise.mask_id)
         self.codes[rows] = after
-        unfinished = (after == self._denoise.mask_id).any(1)
+        unfinished = ((after == self._denoise.mask_id) & self.unknown[rows]).any(1)
         *more, no_numbers = torch.cat([unfinished, astray(logits)[None]]).tolist()
         refuse_astray(no_numbers)
         return [image for image, stays in zip(active, more, strict=True) if stays]

@@ -49,7 +49,8 @@ class Given:
 class Guided:
     """A denoiser led away from what it says of the same rows made ``blank``, in one pass of twice the rows.
 
-    Or from what a ``guide`` says of them, in a pass of its own. ``num_words`` is L, of rows that have words.
+    Or from what a ``guide`` says of them, in a pass of its own. ``num_words`` is L, of rows that have words,
+    ``num_drawn`` how many codes there are to draw, if not all: a weight that moves does so with their share.
     """
 
     def __init__(
@@ -60,10 +61,11 @@ class Guided:
         blank: Blank | None = None,
         guide: Denoiser | None = None,
         num_words: int = 0,
+        num_drawn: int | None = None,
     ) -> None:
         assert (blank is None) != (guide is None), "one of them says what is exaggerated"
         self._denoise, self.mask_id = denoise, denoise.mask_id
-        self._weight, self._num_words = weight, num_words
+        self._weight, self._num_words, self._num_drawn = weight, num_words, num_drawn
         self._blank, self._guide = blank, guide
 
     def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
@@ -74,7 +76,8 @@ class Guided:
             assert self._blank is not None, "checked when made"
             rows = torch.cat([codes, self._blank(codes)])
             told, untold = self._denoise(rows, where.repeat(2, 1)).chunk(2)
-        left = (codes[:, self._num_words :] == self.mask_id).float().mean(1)
+        masked = codes[:, self._num_words :] == self.mask_id
+        left = masked.sum(1) / (self._num_drawn or masked.shape[1])
         weight = at_share(self._weight, left)[where.nonzero()[:, 0]]
         return exaggerate(told, untold, weight[:, None])
 

@@ -29,7 +29,7 @@ def sample_codes(
     plan = make_plan(images, grid, settings, seed=seed, curve=curve)
     codes = torch.full(plan.shape, denoise.mask_id, device=device)
     L = 0 if words is None else words.shape[1]
-    if words is not None:  # those not known come last: codes are drawn as if nothing was told
+    if words is not None:  # at step 0, which never comes: words that are not known stay so
         plan, codes = F.pad(plan, (L, 0)), torch.cat([words.to(device), codes], dim=1)
     watch = (lambda rows: on_step(rows[:, L:])) if on_step else None
     first = images.start

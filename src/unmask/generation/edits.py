@@ -124,7 +124,8 @@ class Edit:
         denoise: Denoiser = canvas
         if editor.by_context and surroundings.any():
             blank = without_context(surroundings, canvas.mask_id)
-            denoise = Guided(canvas, settings.guidance, blank=blank)
+            num_drawn = int((codes[0] == canvas.mask_id).sum())
+            denoise = Guided(canvas, settings.guidance, blank=blank, num_drawn=num_drawn)
         if watch.progress:
             editor.announce(work, count, by_context=denoise is not canvas)
         with watch.of(canvas.mask_id) as on_step:
