@@ -18,6 +18,7 @@ from unmask.diffusion.fill import Denoiser
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.settings import Use
 from unmask.errors import ConfigError
+from unmask.generation.prompts import tells
 from unmask.generation.sampler import Options, Request, Sampler, draws
 from unmask.progress import in_words, say
 
@@ -117,12 +118,13 @@ class Editor:
     @property
     def by_context(self) -> bool:
         """Whether guidance of an edit exaggerates its surroundings; else the denoiser is guided itself."""
-        return not any(self.prompts) and self.asked.guide is None and self.asked.settings.guidance != 1
+        return not tells(self.prompts) and self.asked.guide is None and self.asked.settings.guidance != 1
 
     def announce(self, work: Work, count: int, *, by_context: bool = False) -> None:
         """Say how much work so many versions are; a denoiser that is told something is measured guided."""
         seconds = work.passes * work.windows * count * self._seconds() * (2 if by_context else 1)
-        twice = " × 2 for guidance" if by_context or self.sampler.guides(self.asked) else ""
+        guided = by_context or self.sampler.guides(self.asked, tells(self.prompts))
+        twice = " × 2 for guidance" if guided else ""
         each = twice + (f" for each of {count} versions" if count > 1 else "")
         less = "" if work.settings.care == "fast" or work.windows == 1 else "; with care fast it takes less"
         say(f"drawing: at most {work}{each}, about {in_words(seconds)}{less}")

@@ -15,6 +15,11 @@ Prompt = str | Sequence[str] | None
 """A text for all pictures, or one for each in turn; None: captions of the training. Empty: nothing."""
 
 
+def tells(prompt: Prompt) -> bool:
+    """Whether it says anything of any picture."""
+    return prompt is None or any(text.strip() for text in ([prompt] if isinstance(prompt, str) else prompt))
+
+
 def prompt_of(prompt: Prompt, image: int) -> str | None:
     """What is asked for of one picture, by its number within a request."""
     if prompt is None or isinstance(prompt, str):
@@ -30,6 +35,8 @@ class Words:
     mask_id: int
     captions: Sequence[str] = ()
     """Some of the training, each as often as it was there."""
+    causal: bool = False
+    """Whether the prior is autoregressive."""
 
     @property
     def known(self) -> Vocabulary:
@@ -47,11 +54,15 @@ class Words:
         return self.vocabulary.length if self.vocabulary else 0
 
     def ids(self, prompt: str) -> Tensor:
-        """(L,) ids of the beginning of a caption, which may go on in any way: MASK after it."""
+        """(L,) ids of the beginning of a caption, which may go on in any way: MASK after it.
+
+        An autoregressive prior has read whole captions alone: what it is told ends with these words.
+        """
         ids = torch.full((self.length,), self.mask_id)
         if prompt.strip():
             tokens = self.known.encode_prompt(prompt)
             ids[: len(tokens)] = torch.tensor(tokens, dtype=torch.int64) + self.mask_id + 1
+            ids[len(tokens) :] = self.mask_id + 1 + END if self.causal else self.mask_id
         return ids
 
     def whole(self, caption: str) -> Tensor:

@@ -22,7 +22,7 @@ from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.schedule import Curve
 from unmask.diffusion.settings import NOT_GIVEN, Changes, Settings, Use, choose
 from unmask.errors import ConfigError
-from unmask.generation.prompts import Prompt, Words
+from unmask.generation.prompts import Prompt, Words, tells
 from unmask.models import prior_from, vocabulary_from
 from unmask.onnx.config import Backend
 from unmask.onnx.denoiser import make_denoiser
@@ -93,7 +93,7 @@ class Sampler:
         assert model.prior, "asked before"
         self.prior = prior_from(model.prior).to(device)
         captions = model.about.get("prior_captions", [])
-        self.words = Words(vocabulary_from(model.prior), self.prior.mask_id, captions)
+        self.words = Words(vocabulary_from(model.prior), self.prior.mask_id, captions, self.prior.causal)
         self.device = device
         self.curve: Curve | None = model.about.get("curve")
         """What a code costs by the share of codes masked, as measured in the training."""
@@ -155,10 +155,11 @@ class Sampler:
 
     def draw(self, asked: Request, images: range, prompt: Prompt, batch: int) -> Tensor:
         """(len(images), N) codes of the given numbers of a request."""
+        told = tells(prompt)
         sample: Callable[..., Tensor] = (
-            partial(autoregress, self._continuer(asked))
+            partial(autoregress, self._continuer(asked, told))
             if self.prior.causal
-            else partial(sample_codes, self._guided(asked), grid=self.prior.grid, curve=self.curve)
+            else partial(sample_codes, self._guided(asked, told), grid=self.prior.grid, curve=self.curve)
         )
         words = self.words.of(prompt, images, asked.seed)
         with asked.watch.of(self.prior.mask_id) as on_step:
@@ -174,7 +175,7 @@ class Sampler:
 
     def told(self, asked: Request, prompts: Sequence[str] = ("",)) -> list[Denoiser]:
         """Denoisers of codes alone, each told one of the prompts."""
-        guided = self._guided(asked)
+        guided = self._guided(asked, tells(prompts))
         ids = (self.words.ids(prompt) for prompt in prompts)
         return [Given(guided, words=words) if len(words) else guided for words in ids]
 
@@ -189,27 +190,33 @@ class Sampler:
             settings=asked.settings,
         )
 
-    def guides(self, asked: Request) -> bool:
-        """Whether a pass is one of twice the rows, or has one of a guide beside it."""
-        return asked.guide is not None or (asked.settings.guidance != 1 and self.words.length > 0)
+    def guides(self, asked: Request, told: bool) -> bool:
+        """Whether a pass is one of twice the rows, or has one of a guide beside it.
 
-    def _guided(self, asked: Request) -> Denoiser:
+        Not where nothing is ``told``: there is nothing to exaggerate.
+        """
+        differs = self.words.length > 0 and (told or tells(asked.negative))
+        return asked.guide is not None or (asked.settings.guidance != 1 and differs)
+
+    def _guided(self, asked: Request, told: bool) -> Denoiser:
         """The denoiser of rows, led away from a guide or from what it says when it is told something else."""
         weight, guide, L = asked.settings.guidance, asked.guide, self.words.length
         untold = self.words.ids(asked.negative)
-        if not self.guides(asked):
+        if not self.guides(asked, told):
             return self.denoiser
         if guide is None:
             return Guided(self.denoiser, weight, blank=with_words(untold), num_words=L)
+        if guide.prior.causal:
+            raise ConfigError("an autoregressive prior cannot guide an absorbing one")
         if (guide.codec, guide.words.vocabulary) != (self.codec, self.words.vocabulary):
             raise ConfigError(
                 "a guide must know the same codes and words: it is another checkpoint, or a smaller prior"
             )
         return Guided(self.denoiser, weight, guide=guide.denoiser, num_words=L)
 
-    def _continuer(self, asked: Request) -> Continuer:
+    def _continuer(self, asked: Request, told: bool) -> Continuer:
         """The same of an autoregressive prior."""
         if asked.guide is not None:
             raise ConfigError("an autoregressive prior takes no guide")
         untold, weight = self.words.ids(asked.negative), asked.settings.guidance
-        return GuidedContinuer(self.prior, weight, untold) if self.guides(asked) else self.prior
+        return GuidedContinuer(self.prior, weight, untold) if self.guides(asked, told) else self.prior
