@@ -16,9 +16,10 @@ from unmask.cli.pictures import check_out, write_rows
 from unmask.cli.results import tell
 from unmask.errors import ConfigError, DataError
 from unmask.evaluation.config import Evidence
+from unmask.progress import say
 
 if TYPE_CHECKING:
-    from unmask.data.pixels import PixelSet
+    from unmask.pipeline import Pipeline
 
 HELP = """Find the label of each picture among those of a set, and count how often it is the right one.
 
@@ -62,10 +63,13 @@ def main(argv: list[str]) -> None:
 
     model = load_model(arguments.model, arguments.device)
     pixels = open_images(model, arguments.data, arguments.split, captions="auto")
-    labels = _labels(model.open(arguments.data, captions="auto"), arguments.data)
-    labelled = [number for number, caption in enumerate(pixels.captions) if caption]
+    labels = _labels(model, arguments.data)
+    labelled = [number for number, caption in enumerate(pixels.captions) if caption in labels]
     if not labelled:
-        raise DataError(f"no picture of that split of {arguments.data} has a caption", hint="--split all")
+        raise DataError(
+            f"no picture of that split of {arguments.data} has a caption in words that the model knows",
+            hint="--split all",
+        )
     chosen = [labelled[place] for place in spread(arguments.count or len(labelled), len(labelled))]
     with bar("classifying") as report:
         found = model.classify(
@@ -85,14 +89,18 @@ def main(argv: list[str]) -> None:
         tell(f"picture by picture: {arguments.csv}", csv=arguments.csv)
 
 
-def _labels(pixels: "PixelSet", data: str) -> list[str]:
-    """The different captions of a set."""
-    labels = sorted({caption for caption in pixels.captions if caption})
+def _labels(model: "Pipeline", data: str) -> list[str]:
+    """The different captions of a set whose words the model knows; of how many it does not is said."""
+    captions = sorted({caption for caption in model.open(data, captions="auto").captions if caption})
+    labels = [caption for caption in captions if model.words.known.knows(caption)]
     if len(labels) < 2:
         raise DataError(
-            f"the pictures of {data} have {len(labels)} different captions; wanted at least two labels",
+            f"the pictures of {data} have {len(labels)} different captions in words that the model knows; "
+            "wanted at least two labels",
             hint="docs/captions.md says where captions are looked for; without any:  unmask caption",
         )
+    if unknown := len(captions) - len(labels):
+        say(f"{unknown:,} of {len(captions):,} labels have words that the model does not know: left out")
     return labels
 
 
