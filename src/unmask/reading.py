@@ -5,6 +5,7 @@ So none of them is called outside ``parsing``, and nobody has to know what they 
 """
 
 import errno
+import io
 import json
 import os
 import reprlib
@@ -54,6 +55,11 @@ def reason(error: Exception) -> str:
     words = (isinstance(error, OSError) and error.strerror) or str(error).strip() or type(error).__name__
     line = printable(words.splitlines()[0])
     return line if len(line) <= 240 else f"{line[:240]}…"
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text file. ``str.splitlines`` parts them at more than line feeds, such as U+2028."""
+    return [line.rstrip("\r\n") for line in io.StringIO(text, newline="\n")]
 
 
 def expanded(path: str) -> Path:

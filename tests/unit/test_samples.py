@@ -109,6 +109,12 @@ def test_an_empty_list_of_prompts_asks_for_nothing(model):
     assert model.sample(1, [], steps=1) == model.sample(1, "", steps=1)
 
 
+def test_prompts_may_be_any_sequence(tmp_path):
+    model = Pipeline(untrained(words=("dark", "red")), torch.device("cpu"))
+    for prompt in (("red", "dark"), ["red", "dark"]):
+        SampleFolder(tmp_path, model, settings=Settings(steps=1), prompt=prompt).fill(2)
+
+
 def test_a_model_that_kept_no_captions_draws_none():
     words = Pipeline(untrained(words=("dark", "red")), torch.device("cpu")).words
     with pytest.raises(ConfigError, match="which captions it was trained with"):

@@ -57,6 +57,7 @@ def open_images(
 
     from unmask.data.pictures import squares_of
     from unmask.data.pixels import PixelSet
+    from unmask.data.sources import open_source
 
     if is_picture(data):
         (pixels,) = squares_of(data, model.image_size, model.images.background)
@@ -66,7 +67,7 @@ def open_images(
     side = model.open(data, split, captions=captions, processes=processes)
     if not len(side):
         raise DataError(f"{data} has no pictures on that side of its split", hint="--split all")
-    total = len(model.open(data, processes=processes))
+    total = len(open_source(data))
     sentence = f"{len(side):,} of {total:,} pictures ({split} split; --split all for all)"
     tell(sentence, pictures=len(side), of=total, split=split)
     return side

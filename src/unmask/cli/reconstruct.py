@@ -97,7 +97,7 @@ def _print(metrics: dict[str, float], model: "Pipeline", count: int, arguments: 
             reference_pictures=count,
             size_px=model.image_size,
             features=INCEPTION,
-            resize=resizing(model.images),
+            resize=resizing(model.images, arguments.split),
         )
         console.print(f"fid: {protocol}", soft_wrap=True, markup=False)
         if warning := caution(count):

@@ -15,7 +15,7 @@ from unmask.cli.pictures import check_out, write_file, write_pictures
 from unmask.cli.results import tell
 from unmask.data.pictures import encoded
 from unmask.errors import ConfigError
-from unmask.reading import read_bytes
+from unmask.reading import lines_of, read_bytes
 from unmask.samples import SampleFolder
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def main(argv: list[str]) -> None:
 def read_prompts(path: Path) -> list[str]:
     """The lines of a text file."""
     try:
-        lines = read_bytes(path).decode().splitlines()
+        lines = lines_of(read_bytes(path).decode())
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read as text: {error}") from error
     if not lines:

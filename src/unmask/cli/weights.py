@@ -33,8 +33,7 @@ def show() -> None:
         size = f"{entry.package.size / 1e6:.0f} MB"
         here = "[green]yes[/]" if weights.available(name) else "no"
         table.add_row(f"[bold]{name}[/]", entry.purpose, entry.licence, size, here)
-    here = [name for name in weights.REGISTRY if weights.available(name)]
-    tell(table, here=here)
+    tell(table, here=[name for name in weights.REGISTRY if weights.available(name)])
     tell(f"\nkept in {weights.folder()}", folder=weights.folder())
     tell("fetch:  unmask weights get NAME, or all")
 

@@ -121,6 +121,8 @@ class TarSource(Source):
     def __init__(self, path: Path) -> None:
         super().__init__(str(path))
         self._path = path
+        self._lock = threading.Lock()  # threads that read at once open it once
+        self._opened: IO[bytes] | None = None
 
     def _identify(self) -> str:
         return stat_hash(self._path)
@@ -158,11 +160,13 @@ class TarSource(Source):
             raise DamagedError(f"{length:,} bytes are more than {MAX_FILE_BYTES:,}")
         return os.pread(self._file.fileno(), length, place)
 
-    @cached_property
+    @property
     def _file(self) -> IO[bytes]:
-        file = self._path.open("rb") if self._path.suffix == ".tar" else self._unpacked()
-        weakref.finalize(self, file.close)
-        return file
+        with self._lock:
+            if self._opened is None:
+                self._opened = self._path.open("rb") if self._path.suffix == ".tar" else self._unpacked()
+                weakref.finalize(self, self._opened.close)
+            return self._opened
 
     def _unpacked(self) -> IO[bytes]:
         plain = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the source)

@@ -22,6 +22,7 @@ from unmask.reading import (
     DamagedError,
     brief,
     expanded,
+    lines_of,
     map_array,
     parse_json,
     parsing,
@@ -73,7 +74,7 @@ def read_list(path: Path, count: int) -> list[Caption]:
     if path.suffix == ".npy":
         texts = [str(label) for label in _read_labels(path)]
     else:
-        texts = _decoded(_bytes_of(path), str(path)).splitlines()
+        texts = lines_of(_decoded(_bytes_of(path), str(path)))
     if len(texts) != count:
         raise DataError(f"{path} captions {len(texts):,} pictures, but there are {count:,}", hint=NONE)
     return [_tidy(text) for text in texts]
@@ -135,7 +136,7 @@ def _apply_table(
 
 
 def _json_lines(text: str, name: str) -> Iterator[tuple[Place, dict[str, Any]]]:
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(lines_of(text), start=1):
         if line.strip():
             yield f"{name}, line {number}", _json_object(line, f"{name}, line {number}")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import lmdb
 import numpy as np
 import pytest
+from PIL import Image
 
 from unmask.data.captions import read_captions
 from unmask.data.config import ImagesConfig
@@ -245,3 +246,10 @@ def test_pictures_whose_names_are_dots_have_no_captions(tmp_path):
     ):
         rows.put(b".", b"no picture")
     assert captions(tmp_path / "odd_lmdb") == [None]
+
+
+def test_lines_end_with_line_feeds_alone(tmp_path):
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
+    text = {"file_name": "a.png", "text": "one\u2028caption"}
+    (tmp_path / "metadata.jsonl").write_bytes(json.dumps(text, ensure_ascii=False).encode() + b"\r\n")
+    assert captions(tmp_path) == ["one caption"]
