@@ -64,6 +64,8 @@ def train(task: Task, run: Run, config: LoopConfig, engine: Engine) -> int:
     """
     window, best = Window(), Best(task.objective)
     start = _restore(task, run, engine, window, best)
+    if best.is_stale(start, config):  # it had ended, unless patience was given more
+        return 0
     with stop_signal() as stop, Progress(config.steps, start, task.num_examples, engine.is_first) as progress:
         for step in range(start, config.steps):
             window.add(task.step(step))

@@ -101,6 +101,15 @@ def test_patience_ends_a_training_that_no_longer_improves(run, engine):
     assert run.last_step() == 16
 
 
+def test_a_run_that_patience_ended_stays_ended_unless_it_is_given_more(run, engine):
+    train(Counting(errors=[3, 1, 2, 2]), run, config(steps=100, patience=2), engine)
+    again = Counting(errors=[0])
+    assert train(again, run, config(steps=100, patience=2), engine) == 0
+    assert again.steps == []
+    assert train(again, run, config(steps=20, patience=3), engine) == 0
+    assert len(again.steps) == 4
+
+
 def test_patience_does_not_run_out_without_a_validation_split(run, engine):
     task = Counting()
     assert train(task, run, LoopConfig(steps=12, validate_every=1, patience=2), engine) == 0
