@@ -10,9 +10,9 @@ RESIZE = f"centre square, shorter side resized (Lanczos); {AT_INCEPTION}"
 FORMAT = "8 bits a channel, lossless"
 
 
-def resizing(images: ImagesConfig) -> str:
-    """How real pictures become those that are compared with a model's."""
-    if images.crop == "centre":
+def resizing(images: ImagesConfig, split: str) -> str:
+    """How real pictures become those that are compared with a model's; a whole set is not cut into crops."""
+    if images.crop == "centre" or split == "all":
         return RESIZE
     edge = "its edge 1/{:g} to 1/{:g} of the shorter side".format(*images.scale)
     return f"a random crop of each, {edge} (Lanczos); {AT_INCEPTION}"

@@ -80,7 +80,7 @@ def evaluate(
         reference_pictures=len(real),
         size_px=model.image_size,
         features=INCEPTION,
-        resize=resizing(model.images),
+        resize=resizing(model.images, side),
     )
     options = {"data": real.fingerprint, "seed": seed, "k": k, "replicates": replicates}
     results = Results(Path(out), model.fingerprint, protocol, options, keep=processes.is_first)

@@ -138,7 +138,7 @@ def _values(model: Pipeline, candidates: Mapping[str, Any]) -> dict[str, list[An
     if model.prior.causal:
         raise ConfigError("an autoregressive prior draws code after code: there are no steps to tune")
     values = dict(CANDIDATES)
-    if model.sampler.curve is None:
+    if not model.sampler.curve:
         values["schedule"] = [name for name in values["schedule"] if name != "optimal"]
     if not model.words.length:
         values["guidance"] = [1.0]

@@ -74,6 +74,13 @@ def test_what_means_nothing_to_a_model_is_not_tried(landscape):
         tune(model("autoregressive"), "photos")
 
 
+def test_a_curve_without_points_plans_nothing(landscape):
+    without_validation = model()
+    without_validation.sampler.curve = {}
+    tune(without_validation, "photos", steps=[4])
+    assert {one.schedule for one in landscape.measured} == {"even", "cosine"}
+
+
 def test_values_that_are_given_are_the_only_ones(landscape):
     tune(model(), "photos", steps=[4], temperature=[0.6], order=["raster"])
     assert {one.temperature for one in landscape.measured[3:-1]} == {0.6}  # remasking came first
