@@ -129,7 +129,7 @@ class Bound:
         unbiased.
         """
         B, N = codes.shape
-        drawn = [_masks(N, self._num_free(num_draws), seed, first + i) for i in range(B)]
+        drawn = [_masks(N, max(num_draws - 2, 1), seed, first + i) for i in range(B)]
         half, n, masked = map(torch.stack, zip(*drawn, strict=True))  # (B, N), (B, P), (B, P, N)
         usual = self._costs(codes, half) + self._costs(codes, ~half)  # (B, N)
         differences = torch.stack(
@@ -139,11 +139,6 @@ class Bound:
         # The weights of all counts add up to N, so what is subtracted comes back as the plain sum.
         nats = usual.sum(1) + (weights * differences).mean(1)
         return Score(nats, n, differences + usual.mean(1, keepdim=True))
-
-    def unscored(self, count: int, num_draws: int) -> Score:
-        """Zeros in place of ``score``, for processes to add up what each has scored."""
-        shape = (count, self._num_free(num_draws))
-        return Score(torch.zeros(count).double(), torch.zeros(shape).long(), torch.zeros(shape).double())
 
     def code_nats(self, codes: Tensor, first: int, *, num_pairs: int, seed: int = 0) -> Tensor:
         """(B, N) nats of each code of pictures number ``first`` and on, over how much of the rest is known.
@@ -162,10 +157,6 @@ class Bound:
                 weight += share
         by_code: Tensor = total / weight
         return by_code
-
-    def _num_free(self, num_draws: int) -> int:
-        """P, the passes beside the two that tell what codes cost when half are known."""
-        return max(num_draws - 2, 1)
 
     @torch.no_grad()
     def _costs(self, codes: Tensor, masked: Tensor) -> Tensor:
@@ -199,14 +190,12 @@ class Exact(Bound):
     ) -> Score:
         """What all codes cost, without a draw."""
         nats = self.code_nats(codes, first, num_pairs=0).sum(1)
-        return self.unscored(len(codes), num_draws)._replace(nats=nats)
+        no_draws = torch.zeros(len(codes), 0)
+        return Score(nats, no_draws.long(), no_draws.double())
 
     def code_nats(self, codes: Tensor, first: int, *, num_pairs: int, seed: int = 0) -> Tensor:
         """What each code costs after those before it."""
         return self._costs(codes, torch.ones_like(codes, dtype=torch.bool))
-
-    def _num_free(self, num_draws: int) -> int:
-        return 0
 
 
 def _with_words(codes: Tensor, costs: Tensor, asked: Tensor, config: DiffusionConfig) -> Tensor:

@@ -67,7 +67,8 @@ def codec_pace(settings: CodecTraining) -> tuple[Pace, Part]:
         perceptual=perceptual_of(settings),
         about={},
     )
-    return _pace(task, batch), task.bundle(0, {}).codec
+    begins = settings.loss.adversarial_start if settings.loss.adversarial != "off" else 0
+    return _pace(task, batch, first=begins), task.bundle(0, {}).codec
 
 
 def prior_pace(settings: PriorTraining, codec: Part, size_px: int) -> tuple[Pace, float]:
@@ -104,14 +105,16 @@ def prior_pace(settings: PriorTraining, codec: Part, size_px: int) -> tuple[Pace
     return _pace(task, batch), encoding
 
 
-def _pace(task: Task, num_validated: int) -> Pace:
+def _pace(task: Task, num_validated: int, first: int = 0) -> Pace:
+    """What a step takes, from ``first`` on: that of a discriminator takes longer, and most steps have one."""
+
     def steps() -> None:
-        for step in range(1, 1 + MEASURED):
+        for step in range(first + 1, first + 1 + MEASURED):
             metrics = task.step(step)
         for value in metrics.values():
             value.item()  # waits for the device
 
-    task.step(0)
+    task.step(first)
     step, validated = took(steps) / MEASURED, took(task.validate) / num_validated
     return Pace(step, validated, took(task.pictures))
 

@@ -1,7 +1,7 @@
 """Stage 2 as a task: a Transformer that learns to fill in codes, by diffusion or one after the other."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -165,21 +165,18 @@ class PriorTask:
         return metrics
 
     def _score(self, numbers: Indices, ask: Callable[[Tensor], tuple[Prior, Tensor]]) -> Score:
-        """Scores of what ``ask`` makes of validation rows; the processes take batches in turn."""
-        parts = np.split(numbers, range(self._optim.batch, len(numbers), self._optim.batch))
+        """Scores of what ``ask`` makes of validation rows, which the processes share."""
         draws, steps = self._diffusion.validation_draws, self._diffusion.steps
-        scores, first = [], 0
-        for number, part in enumerate(parts):
+
+        def cost(places: range) -> Iterator[Score]:
+            part = numbers[places.start : places.stop]
             rows = torch.cat([self._words[torch.from_numpy(part)], self._validation.read(part)], dim=1)
             prior, ids = ask(rows.to(self._engine.device))
-            likelihood = likelihood_of(prior)
-            if number % self._engine.world == self._engine.rank:
-                with self._engine.autocast():
-                    scores.append(likelihood.score(ids, first, num_draws=draws, num_steps=steps))
-            else:
-                scores.append(likelihood.unscored(len(part), draws))
-            first += len(part)
-        return Score(*map(self._engine.sum, join(scores)))
+            with self._engine.autocast():
+                yield likelihood_of(prior).score(ids, places.start, num_draws=draws, num_steps=steps)
+
+        scores = [*self._engine.share(cost, range(len(numbers)), self._optim.batch)]
+        return join(self._engine.agreed(lambda: scores))
 
     @torch.no_grad()
     def pictures(self) -> dict[str, Image.Image]:
