@@ -22,7 +22,7 @@ from unmask.diffusion.autoregressive import autoregress
 from unmask.diffusion.guidance import Given
 from unmask.diffusion.likelihood import Noise, Prior, Score, bits_per_code, cost_curve, join, likelihood_of
 from unmask.diffusion.sample import sample_codes
-from unmask.diffusion.settings import UNTUNED, Settings
+from unmask.diffusion.settings import Settings, untuned
 from unmask.models import vocabulary_from
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import NO_TEXT, Text, Transformer
@@ -224,7 +224,7 @@ class PriorTask:
             | self._some_captions()
             | {"prior_step": step, "prior_validation": dict(validation), "curve": self._curve}
         )
-        sampling = {} if prior.causal else UNTUNED
+        sampling = {} if prior.causal else untuned(captioned=self._vocabulary is not None)
         return Bundle(self._codec, Part(config=config, tensors=tensors), about, sampling)
 
     def _some_captions(self) -> dict[str, list[str]]:

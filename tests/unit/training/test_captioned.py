@@ -58,7 +58,7 @@ def model():
 
 
 def test_a_new_model_is_sampled_well_untuned_and_by_name_as_in_the_paper(model):
-    assert model.settings("sample") == Settings(steps=64, temperature=0.9, remask=1.0)
+    assert model.settings("sample") == Settings(steps=32, temperature=0.85, remask=0.5, guidance=2.0)
     assert model.settings("canvas") == Settings(temperature=0.8, remask=1.0, care="balanced")
     assert model.settings("edit") == model.settings("canvas")
     assert model.settings("sample", "paper") == Settings()
@@ -255,6 +255,7 @@ def test_a_model_without_words_says_so(place):
         train_prior("codec/best", "plain.npy", out="plain", preset=TOLD)
     model = load("plain/best", "cpu")
     assert "words" not in model.about
+    assert model.settings("sample") == Settings(steps=64, temperature=0.9, remask=1.0)
     assert model.sample(1, steps=2)[0].size == (16, 16)
     with pytest.raises(ConfigError, match="knows no words"):
         model.sample(1, "red house")
