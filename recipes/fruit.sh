@@ -18,6 +18,6 @@ train prior "$out/prior" "$out/codec-half" "$photos" --images.crops 10 --images.
     --optim.cooldown 900 --optim.ema-decay 0.995 --loop.steps 3300 --loop.validate-every 1100
 unmask export "$out/prior/best" --to half --out "$out/model"
 
-unmask sample "$out/model" --count 16 --steps 24 --schedule cosine --temperature 0.85 --out "$out/samples" \
-    --grid "$out/samples.png"
-unmask canvas "$out/model" --size 512x128 --steps 24 --schedule cosine --temperature 0.85 --out "$out/canvas.png"
+unmask sample "$out/model" --count 16 --steps 48 --schedule cosine --temperature 0.85 --remask 1 --guidance 1 \
+    --out "$out/samples" --grid "$out/samples.png"
+unmask canvas "$out/model" --size 512x128 --steps 32 --schedule cosine --temperature 0.85 --remask 1 --out "$out/canvas.png"
