@@ -297,7 +297,7 @@ SETTINGS = {each.name: _described(each.name, each.default, each.metadata) for ea
 def untuned(*, captioned: bool) -> dict[str, dict[str, Any]]:
     """What a new model recommends, as far as is known without measuring it: that is for ``unmask tune``.
 
-    Of captions guidance makes more than steps do, of which it costs half.
+    With captions, guidance is worth more than the steps that it costs.
     """
     sample: dict[str, Any] = {"steps": 64, "temperature": 0.9, "remask": 1.0}
     if captioned:
