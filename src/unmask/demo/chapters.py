@@ -1,7 +1,7 @@
 """The chapters of the demo. Each types its commands and yields the figures to show.
 
 Sampling settings are the model's own, save where a chapter is about one. Counts and steps are chosen so that
-the whole takes under three minutes on two cores.
+the whole takes about six minutes on two cores.
 """
 
 import re
