@@ -2,6 +2,7 @@
 
 import json
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,19 @@ def test_a_training_comes_to_its_best_validation():
 
 def test_the_clock_stands_still_while_a_run_is_stopped():
     assert clock([0, 10, 20, 5000, 5010]) == [10, 20, 30, 40, 50]
+
+
+def test_claims_that_were_not_run_again_stay_published():
+    tool = runpy.run_path(str(DOCS.parent / "tools/publish_paper.py"))
+
+    def results(claim, found):
+        steps = {"prior": {"inputs": ["codec"], "found": found}, "codec": {"inputs": [], "found": found}}
+        return {"scale": "quick", "arms": {claim: {"0": {"an arm": "prior"}}}, "steps": steps}
+
+    published = results("losses", 1)
+    published["steps"]["of no claim"] = {"inputs": [], "found": 1}
+    joined = tool["joined"](published, results("steps", 2))
+    assert joined["arms"] == published["arms"] | results("steps", 2)["arms"]
+    assert {key: step["found"] for key, step in joined["steps"].items()} == {"prior": 2, "codec": 2}
+    other = {**published, "scale": "full"}
+    assert tool["joined"](other, results("steps", 2)) == results("steps", 2)
