@@ -32,6 +32,7 @@ RECIPES = ROOT / "recipes"
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *RECIPES.glob("*.md")]
 WORDS = {
     "emoji.sh": [],
+    "avatars.sh": ["portraits"],
     "fruit.sh": ["photos"],
     "experiments.sh": ["codec"],
     "fashion.sh": [],

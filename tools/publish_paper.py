@@ -27,7 +27,7 @@ def main(out: Path) -> None:
 
 
 def joined(published: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """What was published, and in the claims that were run now what was found; only the steps that these take."""
+    """What was published, with what was found of the claims that were run now; the steps that these take."""
     if published["scale"] != found["scale"]:
         return found
     arms = published["arms"] | found["arms"]
