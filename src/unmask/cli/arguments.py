@@ -68,32 +68,32 @@ def _named(metavar: str, what: str, where: str = "runs/codec") -> Any:
 
 Model = Annotated[str, Positional, _named("MODEL", "A model with a prior", "runs/prior")]
 AnyModel = Annotated[str, Positional, _named("MODEL", "A model", "runs/prior or runs/codec")]
-Codec = Annotated[str, Positional, _named("CODEC", "A model with the codec to use")]
-OptionalCodec = Annotated[str | None, _named("CODEC", "A model whose codec to use as it is")]
-Data = Annotated[str, Positional, arg(metavar="DATA", help=f"Pictures: {_SETS}.")]
-OptionalData = Annotated[str | None, Positional, arg(metavar="DATA", help=f"Pictures: {_SETS}.")]
+Codec = Annotated[str, Positional, _named("CODEC", "The model whose codec is used")]
+OptionalCodec = Annotated[str | None, _named("CODEC", "Use the codec of this model unchanged")]
+Data = Annotated[str, Positional, arg(metavar="DATA", help=f"Images: {_SETS}.")]
+OptionalData = Annotated[str | None, Positional, arg(metavar="DATA", help=f"Images: {_SETS}.")]
 PicturesOrStatistics = Annotated[
-    str, Positional, arg(help=f"Pictures: {_SETS}. Or statistics of them, a .safetensors made by --save.")
+    str, Positional, arg(help=f"Images: {_SETS}. Or their statistics, a .safetensors file made by --save.")
 ]
-PictureOrData = Annotated[str, Positional, arg(metavar="DATA", help=f"Pictures: a file, {_SETS}.")]
-TrainingData = Annotated[str, Positional, arg(metavar="DATA", help=f"What it was trained on: {_SETS}.")]
+PictureOrData = Annotated[str, Positional, arg(metavar="DATA", help=f"Images: a file, {_SETS}.")]
+TrainingData = Annotated[str, Positional, arg(metavar="DATA", help=f"The training data: {_SETS}.")]
 DataOrCodes = Annotated[
     str,
     Positional,
     arg(
         metavar="DATA_OR_CODES",
-        help=f"Pictures, encoded once and remembered: {_SETS}. Or a folder of codes.",
+        help=f"Images, which are encoded once and cached: {_SETS}. Or a folder made by unmask encode.",
     ),
 ]
 DeviceOption = Annotated[Device, arg(help="Where to compute. auto: a GPU if there is one.")]
 PrecisionOption = Annotated[
     Precision,
-    arg(help="In which codes are drawn. auto: bfloat16 where the device has it. 32: float32, as trained."),
+    arg(help="Precision of sampling. auto: bfloat16 where the device supports it. 32: float32."),
 ]
 BackendOption = Annotated[
     Backend,
     arg(
-        help="What computes the prior. compile: torch.compile, for GPUs. onnx, onnx-int8: onnxruntime on the "
+        help="Back-end of the prior. compile: torch.compile, for GPUs. onnx, onnx-int8: onnxruntime on the "
         "CPU (docs/models.md)."
     ),
 ]
@@ -104,9 +104,9 @@ class Told:
     """What to draw, of models that were trained on captions."""
 
     prompt: Annotated[str, Positional, arg(metavar="PROMPT")] = ""
-    """What to draw, in words that the model knows."""
+    """Prompt, for models trained on captions."""
     negative: str = ""
-    """What guidance leads away from."""
+    """Negative prompt: what guidance moves away from."""
 
 
 ToldOption = Annotated[Told, arg(name="")]
@@ -117,7 +117,8 @@ class SettingsFlags:
     """How codes are drawn; what is not said is as the model recommends."""
 
     settings: Annotated[str, arg(metavar="NAME")] = RECOMMENDED
-    """Where to begin. recommended: the model's own, if it has any, else the paper's. paper: the paper's."""
+    """Base settings, which the options below override. recommended: those stored in the model, else the
+    paper's. paper: the paper's."""
 
     @property
     def changes(self) -> dict[str, Any]:
@@ -152,7 +153,7 @@ class Looking(Using):
 
     data: PictureOrData
     split: Side = "validation"
-    """Which of them."""
+    """Which images of DATA."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,6 +161,7 @@ class Drawing(Using):
     """What draws."""
 
     seed: int = 0
+    """The same seed gives the same images."""
     backend: BackendOption = "torch"
     precision: PrecisionOption = "auto"
     sampling: SettingsOption
@@ -176,7 +178,7 @@ class Sampling(Drawing):
     """What fills folders of samples."""
 
     batch: Amount = 16
-    """Pictures drawn at a time."""
+    """Batch size: affects speed and memory."""
 
 
 def settings_flags(use: Use, *, swept: bool = False) -> type[SettingsFlags]:
@@ -205,5 +207,5 @@ def _flag(setting: Setting, swept: bool) -> Any:
     )
     choices = (f"{name}: {does}." for name, does in (setting.choices or {}).items())
     words = " ".join([setting.help, *choices])
-    words = f"{words} A list, swept." if swept else words
-    return Annotated[Any, spec, arg(help=words, help_behavior_hint="(default: the model's own)")]
+    words = f"{words} Or a list of values to sweep." if swept else words
+    return Annotated[Any, spec, arg(help=words, help_behavior_hint="(default: as --settings)")]

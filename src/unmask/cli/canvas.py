@@ -16,15 +16,16 @@ from unmask.data.folders import write_beside
 from unmask.data.provenance import KEY
 from unmask.errors import ConfigError
 
-HELP = """Draw a picture larger than those that the model was trained on.
+HELP = """Sample an image larger than the training images.
 
   unmask canvas emoji --size 256x64 --out wide.png
-  unmask canvas runs/prior --size 512x512 --care fast                 sooner done, less exact
+  unmask canvas runs/prior --size 512x512 --care fast                 faster, less exact
   unmask canvas runs/prior --size 512x512 --care exact                all windows, all steps, perhaps hours
-  unmask canvas runs/prior "forest" --size 512x256 --guidance 3       of a model trained on captions
-  unmask canvas runs/prior "apples" "oranges" --size 512x128          from one to the other
+  unmask canvas runs/prior "forest" --size 512x256 --guidance 3       with a model trained on captions
+  unmask canvas runs/prior "apples" "oranges" --size 512x128          from one prompt to the other
 
-What a code could be is the mean of what all windows of the trained size that contain it say."""
+The model sees the canvas through windows of the training size. For each code, the predictions of all windows
+that contain it are averaged (docs/editing.md)."""
 
 
 @shared_last
@@ -33,13 +34,13 @@ class Arguments(Drawing):
     """Arguments of the command."""
 
     size: Annotated[str, arg(metavar="WIDTHxHEIGHT")]
-    """In pixels, at least as large as the pictures of the training."""
+    """In pixels, at least the size of the training images."""
     out: Path = Path("canvas.png")
-    """File of the picture, a PNG; canvas-2.png and so on where it holds another one."""
+    """File of the image, a PNG. If it holds another image: canvas-2.png and so on."""
     prompts: Annotated[tuple[str, ...], Positional, arg(metavar="PROMPT…")] = ()
-    """What to draw, in words that the model knows. Several stand in a row along the longer side."""
+    """Prompt, for models trained on captions. Several are placed along the longer side."""
     negative: str = ""
-    """What guidance leads away from."""
+    """Negative prompt: what guidance moves away from."""
     sampling: SettingsOption = field(default_factory=settings_flags("canvas"))
 
 

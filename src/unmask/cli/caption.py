@@ -12,11 +12,11 @@ from unmask.cli.arguments import Amount, Using, shared_last
 from unmask.cli.loading import load_model
 from unmask.cli.results import tell
 
-HELP = """Say what pictures show, in the words that a model was trained on.
+HELP = """Caption images, with a model that was trained on captions.
 
   unmask caption runs/prior cat.png house.jpg
 
-A caption is drawn as often as --draws says; the number before it is how often it came up."""
+Captions are sampled --draws times. The percentage before a caption is how often it came up."""
 
 
 @shared_last
@@ -25,12 +25,13 @@ class Arguments(Using):
     """Arguments of the command."""
 
     pictures: Annotated[Positional[tuple[Path, ...]], arg(metavar="PICTURE…")]
-    """Files of pictures."""
+    """Image files."""
     draws: Amount = 32
-    """Captions drawn for each picture."""
+    """Captions sampled per image."""
     shown: Amount = 3
-    """Captions shown for each picture."""
+    """Captions shown per image."""
     seed: int = 0
+    """Seed of the samples."""
 
 
 def main(argv: list[str]) -> None:

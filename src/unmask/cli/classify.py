@@ -21,12 +21,12 @@ from unmask.progress import say
 if TYPE_CHECKING:
     from unmask.pipeline import Pipeline
 
-HELP = """Find the label of each picture among those of a set, and count how often it is the right one.
+HELP = """Predict the label of each image with a model trained on captions, and measure the accuracy.
 
   unmask classify runs/prior photos/                             by p(label | picture)
   unmask classify runs/prior photos/ --by picture --count 200    by p(picture | label)
 
-Labels are the captions that the pictures of DATA have. For single pictures, in any words: unmask caption."""
+The labels are the captions in DATA. To caption a single image freely: unmask caption."""
 
 SHOWN = 30  # labels of the table
 
@@ -40,12 +40,13 @@ class Arguments(Looking):
     by: Evidence = "label"
     """label: p(label | picture), exact. picture: p(picture | label), a bound, slower."""
     count: Amount | None = None
-    """Pictures to take, evenly spread. None: all."""
+    """Number of images, evenly spread over DATA. None: all."""
     draws: Amount = 16
-    """Masks for each picture and label, by picture; the same masks for all labels."""
+    """--by picture: masks per image and label, the same for all labels."""
     seed: int = 0
+    """Seed of the masks."""
     csv: Path | None = None
-    """A file for the label of each picture, and the one found."""
+    """Also write the true and the predicted label of each image."""
 
     def check(self) -> None:
         """Refuse what could not be done, before anything is computed."""

@@ -14,7 +14,7 @@ from tyro.conf import Positional
 from unmask.cli.main import COMMANDS
 from unmask.cli.results import OPTIONS
 
-HELP = """Print a script by which a shell completes commands and options.
+HELP = """Print a script that completes commands and options in your shell.
 
   unmask completion bash > ~/.local/share/bash-completion/completions/unmask
   unmask completion zsh > ~/.unmask-completion && echo 'source ~/.unmask-completion' >> ~/.zshrc

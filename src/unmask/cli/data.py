@@ -25,12 +25,12 @@ from unmask.data.vocabulary import words_of
 from unmask.errors import DataError
 from unmask.progress import bar
 
-HELP = """Look at a set of pictures: counts, sizes, formats, what cannot be used and why, and a contact sheet.
+HELP = """Inspect a data set: counts, sizes, formats, captions, unusable files and why, and a contact sheet.
 
-  unmask data photos/                     a folder and all folders below it
+  unmask data photos/                     a folder with all its subfolders
   unmask data photos.zip --out sheet.png  an archive: .zip, .tar, .tar.gz
   unmask data emoji                       the built-in set; emoji-3d, emoji-noto, ...: one style of it
-  unmask data photos/ --images.min-side 64 --images.background black   as a training will see them"""
+  unmask data photos/ --images.min-side 64 --images.background black   with the options of the training"""
 
 COLUMNS = 16
 SIZE_PX = 64  # edge of a picture on the sheet
@@ -44,7 +44,7 @@ class Arguments:
     out: Path = Path("contact.png")
     """File of the contact sheet, a PNG."""
     images: ImagesConfig = field(default_factory=lambda: ImagesConfig(size=SIZE_PX, captions="auto"))
-    """As in training, but for the size; mirrored and moved pictures are not shown."""
+    """As in training, except for the size. Mirrored and shifted images are not shown."""
 
     def check(self) -> None:
         """Refuse what could not be done, before anything is looked at."""

@@ -8,12 +8,12 @@ import tyro
 from unmask.cli.arguments import DeviceOption, Model, TrainingData
 from unmask.cli.main import run_command
 
-HELP = """See what Unmask does: its commands at work on the built-in model and images, on one page.
+HELP = """See what Unmask does: run its commands on the built-in model and images, with results on one page.
 
   unmask demo                                     the page is demo/index.html
-  unmask demo runs/prior/best photos/ --out mine  the same with a model of your own
+  unmask demo runs/prior/best photos/ --out mine  the same with your own model
 
-It takes under three minutes on two cores. Nothing is fetched."""
+It takes about six minutes on two cores and downloads nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,9 +23,9 @@ class Arguments:
     model: Model = "emoji"
     data: TrainingData = "emoji-3d"
     out: Path = Path("demo")
-    """Folder for the page and all images; those of an earlier demo are replaced."""
+    """Folder for the page and all images; an earlier demo in it is replaced."""
     train: bool = True
-    """End with the training of a tiny model, which takes a minute."""
+    """End with training a tiny model, which takes a minute."""
     device: DeviceOption = "auto"
 
 

@@ -23,10 +23,10 @@ COLUMNS = 5  # of the sheet
 
 Seam = Annotated[
     int | None,
-    arg(help="Pixels over which what is new fades into the picture. 0: a hard edge. None: half a code."),
+    arg(help="Width in pixels of the blend between new and old. 0: a hard edge. None: half a code."),
 ]
 Unlikely = Annotated[
-    bool, arg(help="Draw that share of which the model thinks least, instead of a random one.")
+    bool, arg(help="Redraw the codes that the model finds least likely, instead of random ones.")
 ]
 
 
@@ -35,11 +35,11 @@ class EditArguments(Drawing):
     """Arguments of every edit."""
 
     image: Annotated[Positional[Path], arg(metavar="IMAGE")]
-    """File of the picture, or a folder: every picture in it is edited, into the folder --out."""
+    """An image file, or a folder, of which every image is edited; results go to the folder --out."""
     count: Amount = 4
-    """Versions to make."""
+    """Number of versions."""
     rank: bool = False
-    """Put the versions in order, the one whose new codes the model finds likeliest first."""
+    """Sort the versions by the likelihood of their new codes, the most likely first."""
     told: ToldOption = field(default_factory=Told)
     sampling: SettingsOption = field(default_factory=settings_flags("edit"))
 

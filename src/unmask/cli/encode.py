@@ -12,12 +12,13 @@ from unmask.data.config import ImagesConfig
 from unmask.devices import Precision
 from unmask.training.resolve import images_of
 
-HELP = """Encode a set of pictures, both splits, into a folder of codes for training priors.
+HELP = """Encode a data set, both splits, into a folder of codes for training priors.
 
   unmask encode runs/codec/best photos/ --out photos.codes
+  unmask train prior runs/codec/best photos.codes --out runs/prior
 
-After a stop, run the same command again to continue. Codes are stamped with the codec that made them, and a
-prior on another codec refuses them."""
+After a stop, run the same command again to continue. Codes carry the fingerprint of their codec; a training
+with another codec refuses them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,13 +28,13 @@ class Arguments:
     codec: Codec
     data: Data
     out: Path
-    """Folder of the codes, best named with .codes at its end."""
+    """Folder of the codes; by convention its name ends in .codes."""
     images: ImagesConfig = field(default_factory=ImagesConfig)
-    """As for the codec, unless said otherwise; the size is always its own. Mirrored and moved pictures are
-    encoded too."""
+    """As in the training of the codec, unless given; the size is always the codec's. Mirrored and shifted
+    images are encoded too."""
     device: DeviceOption = "auto"
     precision: Precision = "auto"
-    """auto: bfloat16 where the device has it, in which one code in a hundred is another. 32: float32."""
+    """auto: bfloat16 where the device supports it, which changes one code in a hundred. 32: float32."""
 
 
 def main(argv: list[str]) -> None:

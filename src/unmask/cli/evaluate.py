@@ -25,7 +25,7 @@ from unmask.evaluation.results import Results
 
 WIDE = 1000  # characters: more than any table has, since numbers are never to be cut
 
-HELP = """Compare samples or reconstructions with real pictures: FID, KID, precision, recall and more.
+HELP = """Compare samples or reconstructions with real images: FID, KID, precision, recall and more.
 
   unmask evaluate runs/prior emoji --count 1000
   unmask evaluate runs/prior photos/ --split validation --count 50 --metrics kid --out quick     a first look
@@ -33,12 +33,12 @@ HELP = """Compare samples or reconstructions with real pictures: FID, KID, preci
   unmask evaluate runs/prior emoji --metrics prdc,diversity --temperature 0.5,0.7,0.9,1.0
   unmask evaluate runs/codec emoji --what reconstructions --out evaluation-codec
   unmask evaluate runs/prior emoji --what validation --out evaluation-real     what samples could reach
-  unmask evaluate runs/prior photos/ --by-label --out evaluation-labels        of a model trained on captions
+  unmask evaluate runs/prior photos/ --by-label --out evaluation-labels        for models trained on captions
   unmask evaluate runs/prior --reference stats.safetensors      saved by unmask fid photos/ --size 64 --save
 
-Lists are swept, every value with every other. Samples are kept in a folder, shared by all metrics. After a
-stop, run the same command again to continue; with more values or metrics, only what is missing is computed.
-What the metrics mean, and when they compare: docs/evaluation.md."""
+Lists are swept in all combinations. Samples are drawn once for all metrics. After a stop, run the same
+command again to continue; with more values or metrics, only what is missing is computed. What the metrics
+mean, and when they can be compared: docs/evaluation.md. Once:  unmask weights get inception"""
 
 
 @shared_last
@@ -49,21 +49,21 @@ class Arguments(Sampling):
     model: AnyModel
     data: OptionalData = None
     reference: Path | None = None
-    """Statistics of real pictures in place of DATA: a file of unmask fid DATA --size PIXELS --save FILE."""
+    """Statistics of real images in place of DATA: a file of unmask fid DATA --size PIXELS --save FILE."""
     what: What = "samples"
-    """What to compare with real pictures. validation: real ones themselves, with those of the training."""
+    """What to compare with real images. validation: validation images, with training images."""
     metrics: str = "fid,kid,prdc"
-    """Which of fid, kid, prdc (precision, recall, density, coverage) and diversity."""
+    """Any of fid, kid, prdc (precision, recall, density, coverage) and diversity."""
     count: Amount = 1000
-    """Samples for each setting. Of reconstructions and validation pictures all are taken."""
+    """Samples per setting. Reconstructions and validation images are always all used."""
     split: Side | None = None
-    """Real pictures to compare with. None: validation for reconstructions, else train."""
+    """Real images to compare with. None: validation for reconstructions, else train."""
     by_label: bool = False
-    """Also compare the samples of each label with its pictures, where there are ten of both."""
+    """Also compare the samples of each label with its images, if there are at least ten of both."""
     k: Amount = 3
-    """Neighbours that make the balls of precision, recall, density and coverage."""
+    """k of the nearest neighbours in precision, recall, density and coverage."""
     replicates: Amount = 20
-    """Halves of the samples that standard errors are taken from. 0: none."""
+    """Random halves of the samples from which standard errors are computed. 0: none."""
     out: Path = Path("evaluation")
     """Folder for samples, table and plot."""
     sampling: SettingsOption = field(default_factory=settings_flags("sample", swept=True))

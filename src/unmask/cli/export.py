@@ -15,13 +15,14 @@ from unmask.storage.files import accessing
 if TYPE_CHECKING:
     from unmask.storage.bundles import Bundle
 
-HELP = """Write a model for other programs (ONNX graphs) or other people (a folder for the Hugging Face hub).
+HELP = """Export a model: ONNX graphs, a folder for the Hugging Face hub, or weights in 16 bits.
 
   unmask export runs/prior/best --to onnx --int8 --out graphs/
   unmask export runs/prior/best --to hub --name ann/birds --licence cc-by-4.0 --picture sheet.png --out birds/
-  hf upload ann/birds birds/                       then anyone can write:  unmask.load("ann/birds")
+  hf upload ann/birds birds/                       then, anywhere:  unmask.load("ann/birds")
+  unmask export runs/prior/best --to half --out small/
 
-What the graphs take and give: docs/models.md."""
+Inputs and outputs of the graphs: docs/models.md."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,17 +31,17 @@ class Arguments:
 
     model: AnyModel
     to: Literal["onnx", "hub", "half"]
-    """onnx: graphs of encoder, decoder and prior. hub: the model with a card. half: weights of 16 bits."""
+    """onnx: graphs of encoder, decoder and prior. hub: the model with a model card. half: 16-bit weights."""
     out: Path
     """Folder to write."""
     int8: bool = False
-    """onnx: also write the prior with weights and activations of 8 bits."""
+    """onnx: also write the prior with 8-bit weights and activations."""
     name: str | None = None
-    """hub: what it will be called there, such as ann/birds."""
+    """hub: the name of the repository, such as ann/birds."""
     licence: Annotated[str | None, tyro.conf.arg(aliases=["--license"])] = None
-    """hub: on what terms others may use it, such as cc-by-4.0; consider those of the pictures."""
+    """hub: the licence, such as cc-by-4.0; consider the licence of the training images."""
     picture: Path | None = None
-    """hub: a PNG for the card, such as a sheet of samples."""
+    """hub: a PNG for the model card, such as a sheet of samples."""
 
     def check(self) -> None:
         """Refuse what could not be done, before anything is computed."""

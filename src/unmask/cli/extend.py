@@ -8,13 +8,13 @@ import tyro
 from unmask.cli.arguments import Amount, shared_last
 from unmask.cli.edits import EditArguments, Seam
 
-HELP = """Make a picture larger: the model draws what could lie beyond its edges.
+HELP = """Outpainting: extend an image beyond its edges, in several versions.
 
   unmask extend runs/prior church.png --right 128
   unmask extend runs/prior church.png --left 64 --right 64 --top 32 --count 1
 
-The picture stays as it is, except for a seam along the edges that were moved, half a code wide, over which
-new fades into old; --seam 0 leaves it out. Its contents should be as large as in the training pictures."""
+The image stays the same, except for a seam along the edges that moved, half a code wide, in which new and old
+are blended (--seam 0: none). Its contents should be about as large as in the training images."""
 
 
 @shared_last
@@ -32,7 +32,7 @@ class Arguments(EditArguments):
     """Pixels to add below."""
     seam: Seam = None
     out: Path = Path("extended.png")
-    """A PNG; several versions are numbered: extended-1.png and so on, beside what is there already."""
+    """A PNG. Several versions are numbered: extended-1.png and so on. Existing files are kept."""
 
 
 def main(argv: list[str]) -> None:

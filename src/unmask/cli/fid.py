@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from unmask.evaluation.estimate import Estimate
     from unmask.evaluation.statistics import Statistics
 
-HELP = """Compare two sets of pictures: FID, KID, precision, recall, density and coverage.
+HELP = """Compare two sets of images: FID, KID, precision, recall, density and coverage.
 
   unmask fid samples/ photos/                              any two folders, archives, arrays or built-in sets
   unmask fid samples/ photos/ --size 64 --metrics fid,kid  centre squares of 64 pixels
-  unmask fid photos/ --save stats.safetensors              mean and covariance, which serve fid
-  unmask fid photos/ --save stats.safetensors --features   and features, which kid and prdc take too
-  unmask fid samples/ stats.safetensors                    without the pictures
+  unmask fid photos/ --save stats.safetensors              mean and covariance, enough for fid
+  unmask fid photos/ --save stats.safetensors --features   and the features, which kid and prdc need
+  unmask fid samples/ stats.safetensors                    without the images
   unmask fid samples/ photos/ --json                       one JSON object on standard output
 
-B is taken as real: precision is the share of A that is near B, recall the share of B that is near A. Unless
---size is given, whole pictures go to Inception at their own sizes. Two FIDs compare only if the line below
-them, which says how they were computed, is the same but for the names. Once:  unmask weights get inception"""
+B is the reference: precision is the share of A that is near B, recall the share of B that is near A. Without
+--size, whole images go to Inception at their own sizes. Two FIDs are comparable only if the protocol printed
+below them is the same, except for the names. Once:  unmask weights get inception"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,18 +43,18 @@ class Arguments:
 
     a: Annotated[PicturesOrStatistics, tyro.conf.arg(metavar="A")]
     b: Annotated[PicturesOrStatistics | None, tyro.conf.Positional, tyro.conf.arg(metavar="B")] = None
-    """The same, to compare A with."""
+    """The reference: the same as for A."""
     metrics: str = "fid,kid,prdc"
-    """Which of fid, kid and prdc (precision, recall, density, coverage)."""
+    """Any of fid, kid and prdc (precision, recall, density, coverage)."""
     size: Amount | None = None
-    """Resize the shorter side to so many pixels and take the centre square. None: as in the statistics, if A
-    or B is a file of them; else whole pictures, at their own sizes."""
+    """Resize the shorter side to this many pixels and crop the centre square. None: as in the statistics, if
+    A or B is a statistics file; else whole images, at their own sizes."""
     save: Path | None = None
-    """A .safetensors file for the statistics of A, which are mean and covariance in float64."""
+    """Write the statistics of A, mean and covariance in float64, to this .safetensors file."""
     features: bool = False
-    """Save the features of every picture too: 8 KB each, needed by kid and prdc."""
+    """Also save the features of every image: 8 KB each, needed by kid and prdc."""
     replicates: Amount = 20
-    """Halves of A that standard errors are taken from. 0: none, faster."""
+    """Random halves of A from which standard errors are computed. 0: none, faster."""
     device: DeviceOption = "auto"
 
     def check(self) -> None:

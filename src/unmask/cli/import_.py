@@ -13,12 +13,13 @@ from unmask.progress import stderr
 if TYPE_CHECKING:
     from unmask.storage.bundles import Bundle
 
-HELP = """Make a model of other people's files, for every command that takes a MODEL.
+HELP = """Import a model of the paper's authors or of taming-transformers, for use with every command.
 
   unmask import official --vqgan vqgan_ema_2200000.th --prior absorbing_ema_2000000.th --out churches
   unmask import taming --ckpt last.ckpt --config model.yaml --out imagenet-f16
 
-Nothing in the files is run. Every tensor in them finds its place, or the import fails and names it."""
+Nothing in the files is executed. If a tensor is unknown, missing or of the wrong shape, the import fails and
+names it. More: docs/models.md."""
 
 Out = Annotated[Path, tyro.conf.arg(metavar="BUNDLE")]
 
@@ -30,12 +31,12 @@ def main(argv: list[str]) -> None:
 
 
 def official(*, vqgan: Path, prior: Path | None = None, heads: int | None = None, out: Out) -> None:
-    """The authors' files (Unleashing Transformers), plain or averaged (ema).
+    """The authors' files (Unleashing Transformers), plain or EMA weights.
 
     Args:
         vqgan: vqgan_STEP.th or vqgan_ema_STEP.th.
-        prior: absorbing_STEP.th, autoregressive_STEP.th, or their averages. None: the codec alone.
-        heads: Heads of the prior, which no file tells. None: as many as have 64 channels each (the authors').
+        prior: absorbing_STEP.th, autoregressive_STEP.th, or their EMA. None: the codec alone.
+        heads: Attention heads of the prior, which the files do not state. None: 64 channels per head.
         out: Folder of the model.
     """
     from unmask.importers.official import import_official
@@ -49,7 +50,7 @@ def taming(*, ckpt: Path, config: Path, codec_only: bool = False, out: Out) -> N
     Args:
         ckpt: The checkpoint, such as last.ckpt.
         config: The configuration beside it, such as model.yaml.
-        codec_only: Leave the prior out.
+        codec_only: Import only the codec.
         out: Folder of the model.
     """
     from unmask.importers.taming import import_taming

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
     from unmask.data.patches import Box
 
-HELP = """Replace a part of a picture by what the model thinks could be there.
+HELP = """Inpainting: redraw a selected part of an image, in several versions.
 
   unmask inpaint runs/prior church.png --box 40,0,96,128            left, top, width, height in pixels
   unmask inpaint runs/prior church.png --mask towers.png --count 8 --rank
-  unmask inpaint runs/prior photos --mask corner.png --count 1 --out inpainted     every picture of a folder
+  unmask inpaint runs/prior photos --mask corner.png --count 1 --out inpainted     every image of a folder
 
-All other pixels stay as they are, except for a seam around the selection, half a code wide, over which new
-fades into old; --seam 0 leaves it out. Pictures may be of any size from the trained one up. The model knows
-things at the size at which it saw them: shrink photographs until their contents are as large as there."""
+All other pixels stay the same, except for a seam around the selection, half a code wide, in which new and old
+are blended (--seam 0: none). Images must be at least as large as the training images. The model knows objects
+at the size at which it saw them: shrink photographs until their contents are about that large."""
 
 
 @shared_last
@@ -34,15 +34,15 @@ class Arguments(EditArguments):
     """Arguments of the command."""
 
     box: Annotated[str | None, tyro.conf.arg(metavar="X,Y,W,H")] = None
-    """What to replace: left, top, width and height, in pixels."""
+    """The part to redraw: left, top, width and height, in pixels."""
     mask: Path | None = None
-    """What to replace: a picture of the same size, white there."""
+    """The part to redraw: an image of the same size, white there."""
     strength: float = 1.0
-    """Share of the selected codes to draw again: below 1, the new stays near to the old."""
+    """Share of the selected codes to redraw. Below 1, results stay closer to the original."""
     unlikely: Unlikely = False
     seam: Seam = None
     out: Path = Path("inpainted.png")
-    """A PNG; several versions are numbered: inpainted-1.png and so on, beside what is there already."""
+    """A PNG. Several versions are numbered: inpainted-1.png and so on. Existing files are kept."""
 
 
 def main(argv: list[str]) -> None:

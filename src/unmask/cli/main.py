@@ -20,33 +20,40 @@ from unmask.reading import printable
 # Command -> (module with ``main(argv)``, what it does). Modules are imported only when called, so that
 # ``unmask --help`` does not wait for torch.
 COMMANDS = {
-    "data": ("unmask.cli.data", "look at a set of pictures: counts, sizes, bad files, a contact sheet"),
-    "train": ("unmask.cli.train", "both stages by one command: codec, prior, and a page of results"),
-    "train codec": ("unmask.cli.train_codec", "stage 1: learn to turn pictures into codes and back"),
-    "encode": ("unmask.cli.encode", "a set of pictures to codes, once, for training priors"),
-    "train prior": ("unmask.cli.train_prior", "stage 2: learn how codes go together"),
-    "reconstruct": ("unmask.cli.reconstruct", "pictures through a codec and back, side by side, measured"),
-    "score": ("unmask.cli.score", "how likely pictures are, in bits per code"),
-    "sample": ("unmask.cli.sample", "draw new pictures"),
-    "canvas": ("unmask.cli.canvas", "draw a picture larger than those of the training"),
-    "inpaint": ("unmask.cli.inpaint", "draw a part of a picture again, in several versions"),
-    "extend": ("unmask.cli.extend", "draw what could lie beyond the edges of a picture"),
-    "vary": ("unmask.cli.vary", "draw variations of a picture, as different as you like"),
-    "caption": ("unmask.cli.caption", "say what pictures show, in the words of a model's training"),
-    "classify": ("unmask.cli.classify", "which label pictures have, and how often it is the right one"),
-    "studio": ("unmask.cli.studio", "all of this on a web page, on your own machine"),
-    "import": ("unmask.cli.import_", "make a model of other people's files"),
-    "export": ("unmask.cli.export", "a model for other programs (ONNX) or other people (the hub)"),
-    "evaluate": ("unmask.cli.evaluate", "how good samples are: FID, KID, precision, recall, diversity"),
-    "tune": ("unmask.cli.tune", "find the best settings for each number of steps, and keep them"),
-    "retrieve": ("unmask.cli.retrieve", "do samples show what their captions say?"),
-    "fid": ("unmask.cli.fid", "FID, KID, precision and recall of two sets of pictures"),
-    "neighbours": ("unmask.cli.neighbours", "the training pictures nearest to samples; are they copies?"),
-    "weights": ("unmask.cli.weights", "third-party weights (Inception, VGG, Alex): list, fetch, verify"),
-    "reproduce": ("unmask.cli.reproduce", "put the claims of the paper to the test"),
-    "completion": ("unmask.cli.completion", "commands and options that your shell completes"),
-    "demo": ("unmask.cli.demo", "what Unmask does, on one page, with the built-in model"),
+    "sample": ("unmask.cli.sample", "sample new images, with or without a prompt"),
+    "canvas": ("unmask.cli.canvas", "sample an image larger than the training images"),
+    "inpaint": ("unmask.cli.inpaint", "redraw a part of an image, in several versions"),
+    "extend": ("unmask.cli.extend", "extend an image beyond its edges"),
+    "vary": ("unmask.cli.vary", "draw variations of an image"),
+    "studio": ("unmask.cli.studio", "all of this in your browser, on your own machine"),
+    "demo": ("unmask.cli.demo", "run many of these commands and show the results on one page"),
+    "data": ("unmask.cli.data", "inspect a data set: counts, sizes, bad files, a contact sheet"),
+    "train": ("unmask.cli.train", "train both stages, codec and prior, then write a results page"),
+    "train codec": ("unmask.cli.train_codec", "stage 1: train a codec, images to codes and back"),
+    "encode": ("unmask.cli.encode", "encode a data set to codes once, for training priors"),
+    "train prior": ("unmask.cli.train_prior", "stage 2: train a prior on codes"),
+    "tune": ("unmask.cli.tune", "find the best sampling settings and store them in the model"),
+    "evaluate": ("unmask.cli.evaluate", "FID, KID, precision, recall, diversity over a sweep of settings"),
+    "fid": ("unmask.cli.fid", "FID, KID, precision and recall of any two sets of images"),
+    "reconstruct": ("unmask.cli.reconstruct", "encode and decode images: a comparison, and PSNR, LPIPS, FID"),
+    "score": ("unmask.cli.score", "likelihood of images, in bits per code"),
+    "neighbours": ("unmask.cli.neighbours", "nearest training images of samples: a test for copies"),
+    "retrieve": ("unmask.cli.retrieve", "test whether samples show what their captions say"),
+    "caption": ("unmask.cli.caption", "caption images, with a model trained on captions"),
+    "classify": ("unmask.cli.classify", "predict the labels of images, and measure the accuracy"),
+    "import": ("unmask.cli.import_", "import models of the paper's authors or taming-transformers"),
+    "export": ("unmask.cli.export", "export a model to ONNX, to the Hugging Face hub, or in 16 bits"),
+    "weights": ("unmask.cli.weights", "third-party weights (Inception, LPIPS): list, download, verify"),
+    "reproduce": ("unmask.cli.reproduce", "test the claims of the paper"),
+    "completion": ("unmask.cli.completion", "a completion script for your shell"),
 }
+HEADINGS = {
+    "sample": "Generate and edit",
+    "data": "Train",
+    "evaluate": "Measure",
+    "import": "More",
+}
+"""Above which commands the list of them has a heading."""
 STAGES = ("train codec", "train prior")
 TRAINED = ("train codec", "encode", "train prior")
 MEASURED = ("reconstruct", "score", "evaluate", "tune", "fid", "neighbours")
@@ -157,12 +164,15 @@ def _unknown(argv: list[str]) -> str:
 
 def _print_help() -> None:
     console = Console(highlight=False)
-    console.print("[bold]unmask[/]: train an image codec and a diffusion prior on your own pictures\n")
+    console.print("[bold]unmask[/]: train an image generator on your own images, then sample and edit")
     table = Table(box=None, show_header=False, padding=(0, 2))
     for name, (_, summary) in COMMANDS.items():
+        if heading := HEADINGS.get(name):
+            table.add_row(f"\n{heading}")
         table.add_row(f"[bold]unmask {name}[/]", summary)
     console.print(table)
+    console.print("\nStart with:  [bold]unmask sample emoji --grid new.png[/]")
     console.print("\nAfter any command:")
     for option, does in OPTIONS.items():
         console.print(f"  [bold]{option}[/]  {does}")
-    console.print("\nunmask COMMAND --help shows every setting, its default and examples.")
+    console.print("\nunmask COMMAND --help shows every option with its default, and examples.")

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from unmask.evaluation.neighbours import Memorisation, Neighbour, Neighbourhood
     from unmask.pipeline import Pipeline
 
-HELP = """Find the training pictures nearest to samples, and test whether samples are copies of them.
+HELP = """Find the training images nearest to samples, and test whether samples are copies (memorisation).
 
   unmask neighbours runs/prior emoji                         16 new samples, 8 neighbours of each
-  unmask neighbours runs/prior photos/ --pictures samples/   of pictures that are there already
+  unmask neighbours runs/prior photos/ --pictures samples/   of existing samples
   unmask neighbours runs/prior photos/ --by inception --samples 64
 
-The test compares how near samples and pictures of the validation split are to the training pictures."""
+The test compares the distance of samples to their nearest training image with that of validation images."""
 
 ROWS = 16  # samples on the sheet
 BATCH = 16  # samples that a process draws at a time
@@ -41,17 +41,17 @@ class Arguments(Drawing):
 
     data: TrainingData
     count: Amount = 8
-    """Neighbours of each sample."""
+    """Neighbours per sample."""
     by: Space = "lpips"
-    """How distance is measured. lpips: by looks. inception: by subject. pixels: pixel by pixel."""
+    """The distance. lpips: appearance. inception: subject. pixels: root mean square."""
     pictures: str | None = None
-    """Pictures whose neighbours to find. None: new samples of the model."""
+    """Images whose neighbours to find. None: new samples of the model."""
     samples: Amount = 16
-    """New samples to draw."""
+    """Number of new samples."""
     out: Path = Path("neighbours.png")
-    """File of the picture, a PNG: each sample left, its neighbours right of it, distances below them."""
+    """A PNG: samples on the left, their neighbours to the right, distances below them."""
     csv: Path | None = None
-    """A file for all distances."""
+    """Also write all distances."""
     sampling: SettingsOption = field(default_factory=settings_flags("sample"))
 
     def check(self) -> None:

@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from unmask.evaluation.inception import Inception
     from unmask.pipeline import Pipeline
 
-HELP = """Send pictures through a codec and back: a picture to look at, and how close they come.
+HELP = """Encode and decode images: a side-by-side comparison, and metrics (L1, PSNR, SSIM, LPIPS, FID).
 
   unmask reconstruct runs/codec/best emoji                       the validation split
   unmask reconstruct runs/codec/best photos/ --split all --out compare.png
-  unmask reconstruct runs/codec/best cat.jpg                     a single picture
+  unmask reconstruct runs/codec/best cat.jpg                     a single image
 
-LPIPS and FID are measured where their weights are there: unmask weights get lpips-vgg, inception."""
+LPIPS and FID need third-party weights: unmask weights get lpips-vgg, unmask weights get inception. Without
+them, these metrics are left out."""
 
 
 COLUMNS = 8  # pictures in a row
@@ -41,11 +42,11 @@ class Arguments(Looking):
 
     model: AnyModel
     count: Amount = 16
-    """Pictures to show, originals above their reconstructions."""
+    """Images to show, originals above their reconstructions."""
     out: Path = Path("reconstructions.png")
-    """File of the picture, a PNG."""
+    """File of the comparison, a PNG."""
     fid: bool = True
-    """Also measure the FID, the slowest of the metrics, where its weights are there."""
+    """Also measure FID, the slowest of the metrics."""
 
     def check(self) -> None:
         """Refuse what could not be done, before anything is computed."""

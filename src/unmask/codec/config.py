@@ -9,26 +9,27 @@ from unmask.errors import ConfigError, require_at_least
 
 @dataclass(frozen=True, kw_only=True)
 class QuantizerConfig:
-    """How a latent vector becomes one of K codes."""
+    """Vector quantisation: latent vectors to one of K codes."""
 
     kind: Literal["nearest", "gumbel", "fsq"] = "nearest"
-    """nearest: the closest codebook vector (the paper). gumbel: a hardening softmax. fsq: rounded scalars."""
+    """nearest: nearest codebook vector (the paper). gumbel: Gumbel-softmax. fsq: rounded scalars (FSQ)."""
     codebook_size: int = 1024
-    """K. With fsq it must be the product of the levels."""
+    """K, the number of codes. With fsq it must be the product of the levels."""
     codebook_weight: float = 1.0
-    """nearest: weight of the term that moves codes towards latents (paper 1; the authors' code has 0.25)."""
+    """nearest: weight of the codebook loss (paper: 1; the authors' code: 0.25)."""
     commitment_weight: float = 0.25
-    """nearest: weight of the term that moves latents towards codes (paper 0.25; the authors' code has 1)."""
+    """nearest: weight of the commitment loss (paper: 0.25; the authors' code: 1)."""
     kmeans_batches: int = 0
-    """nearest: start from k-means on the latents of this many batches. 0: start from small random codes."""
+    """nearest: initialise the codebook by k-means over the latents of this many batches. 0: small random
+    vectors."""
     recycle_after: int = 0
-    """nearest: move a code unused for this many steps onto a random latent. 0: never."""
+    """nearest: move a code that was unused for this many steps onto a random latent. 0: never."""
     anneal_steps: int = 150_000
-    """gumbel: steps in which the temperature falls from 1 to 1/16."""
+    """gumbel: steps over which the temperature falls from 1 to 1/16."""
     kl_weight: float = 1e-8
-    """gumbel: weight of the divergence between the code distribution and the uniform one."""
+    """gumbel: weight of the KL divergence between the code distribution and the uniform one."""
     levels: tuple[int, ...] = (8, 8, 4, 4)
-    """fsq: values each scalar can take."""
+    """fsq: number of values of each scalar."""
 
     def __post_init__(self) -> None:
         part = "codec.quantizer"
@@ -48,25 +49,25 @@ class QuantizerConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class CodecConfig:
-    """Encoder, quantiser and decoder: 256×256×3 pixels to 16×16 codes and back at the paper's settings."""
+    """VQGAN: encoder, quantiser, decoder. The paper's: 256×256 pixels to 16×16 codes and back."""
 
     width: int = 128
     """Channels at full resolution."""
     multipliers: tuple[int, ...] = (1, 1, 2, 2, 4)
-    """Channels of each level in widths; every level but the first halves the picture."""
+    """Channels of each level, as multiples of the width. Each level after the first halves the resolution."""
     blocks: int = 2
-    """Residual blocks a level."""
+    """Residual blocks per level."""
     attention: tuple[int, ...] = (16,)
-    """Down-sampling factors at which attention follows each block (it always stands in the middle)."""
+    """Downsampling factors at which attention follows each block (the middle block always has it)."""
     code_width: int = 256
-    """E, the channels of a latent."""
+    """Channels of a latent vector and of the codebook."""
     groups: int = 32
-    """Groups of every normalisation."""
+    """Groups of every group normalisation."""
     pixel_range: tuple[float, float] = (0.0, 1.0)
-    """What black and white are inside the network; callers always see 0 and 1."""
+    """The values of black and white inside the network. Outside they are always 0 and 1."""
     family: Literal["paper", "taming"] = "paper"
-    """taming: as Esser et al. built it, with a block more on each level of the decoder, swish before the last
-    convolutions, and 1×1 convolutions on both sides of the quantiser."""
+    """taming: the network of taming-transformers, with one more block on each level of the decoder, swish
+    before the last convolutions, and 1×1 convolutions on both sides of the quantiser."""
     quantizer: QuantizerConfig = field(default_factory=QuantizerConfig)
 
     def __post_init__(self) -> None:
@@ -106,24 +107,24 @@ class CodecConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class LossConfig:
-    """What the codec is trained for: closeness in pixels and in features, and fooling a discriminator."""
+    """The loss of the codec: L1 + perceptual + λ · adversarial."""
 
     perceptual: Literal["vgg", "alex", "off"] = "vgg"
-    """Network of the LPIPS distance (unmask weights get lpips-vgg). off: L1 alone."""
+    """Network of the LPIPS loss (unmask weights get lpips-vgg). off: L1 alone."""
     perceptual_weight: float = 1.0
-    """Weight of that distance beside L1."""
+    """Weight of the LPIPS loss relative to L1."""
     adversarial: Literal["hinge", "logistic", "off"] = "hinge"
-    """hinge: what the authors ran. logistic: what the paper writes."""
+    """Adversarial loss. hinge: that of the authors' code. logistic: that of the paper's text."""
     adversarial_start: int = 30_001
-    """First step at which the discriminator learns and is listened to."""
+    """First step with the discriminator and the adversarial loss."""
     adaptive_max: float = 1.0
-    """λ_max, the clamp on the adaptive weight. inf: no clamp (an ablation of the paper)."""
+    """λ_max, the maximum of the adaptive weight λ. inf: no clamp (an ablation of the paper)."""
     augment: bool = True
-    """Differentiable augmentation of everything the discriminator sees (an ablation of the paper)."""
+    """DiffAug: differentiable augmentation of the discriminator's inputs (an ablation of the paper)."""
     discriminator_width: int = 64
     """Channels of the discriminator's first layer; later ones have up to eight times as many."""
     discriminator_layers: int = 3
-    """Its depth, and so the size of the patches that it judges."""
+    """Layers of the discriminator, which determine the size of the patches that it classifies."""
 
     def __post_init__(self) -> None:
         require_at_least(0, "loss", self, "perceptual_weight", "adversarial_start", "adaptive_max")

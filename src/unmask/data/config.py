@@ -11,39 +11,39 @@ from unmask.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class ImagesConfig:
-    """How pictures become squares of pixels, and which of them are held out."""
+    """Preprocessing, augmentation, captions, and the validation split."""
 
     size: Annotated[int, arg(aliases=["--size"])] = 256
-    """Edge in pixels: the shorter side is resized to it and the centre is cut out."""
+    """Edge in pixels: the shorter side is resized to it and the centre is cropped."""
     crop: Literal["centre", "random"] = "centre"
-    """random: cut squares of several sizes out of the centre square, at random places: for large photographs
-    of many things. A codec sees a new one each time, a prior --images.crops of them."""
+    """random: train on random square crops of several sizes, for large photographs of many things. A codec
+    sees a new crop each time, a prior --images.crops of each image."""
     scale: tuple[float, float] = (1.0, 2.0)
-    """Of random crops: how many times their edge the shorter side has, from and to. 1: all of it."""
+    """Range of random crops: a crop's edge is the shorter side divided by a number in it. 1: all of it."""
     crops: int = 8
-    """Random crops of each picture that a prior learns from."""
+    """Random crops per image for a prior."""
     background: str = "white"
     """Colour behind transparent pixels, by name or as #rrggbb."""
     flip: bool = True
-    """Mirror half of the training pictures left to right, each time anew."""
+    """Mirror half of the training images left to right, at random."""
     shift: int = 0
-    """Move training pictures by up to this many pixels each way, for a prior by exactly so many or none:
-    against overfitting to a small set. Less than the pixels a code stands for makes new codes."""
+    """Shift training images by up to this many pixels in each direction (for a prior: by exactly as many, or
+    not at all), against overfitting on small sets. Shifts by less than the size of a code make new codes."""
     validation: float = 0.05
-    """Share of the pictures held out, picked by their content. 0: none."""
+    """Share of the images held out for validation, chosen by a hash of their content. 0: none."""
     captions: str = "none"
-    """auto: a metadata file, text files beside pictures, or one folder per class. none. folder: the names of
-    folders. clusters:N: N groups of similar pictures, found by k-means. Or a .jsonl, .csv, .txt, .npy."""
+    """auto: a metadata file, text files beside images, or one folder per class. none. folder: folder names.
+    clusters:N: N groups of similar images, found by k-means. Or a .jsonl, .csv, .txt, .npy file."""
     caption_words: int = 16
-    """Words of a caption at most; what is longer is cut off."""
+    """Maximum number of words per caption; longer captions are truncated."""
     min_side: int = 8
-    """Pictures with a side of fewer pixels are reported and left out."""
+    """Images with a side of fewer pixels are reported and skipped."""
     fast_decode: bool = False
-    """Decode JPEGs at a reduced scale (needs unmask[fast]). Pixels differ a little: never for metrics."""
+    """Decode JPEGs at a reduced scale (needs unmask[fast]). Pixels differ slightly: never for metrics."""
     cache: Literal["prepared", "off"] = "prepared"
-    """prepared: keep the squares on disk, so that only the first epoch decodes. off: decode every time."""
+    """prepared: store prepared pixels on disk; only the first epoch decodes files. off: decode every time."""
     workers: int = 0
-    """Threads that decode. 0: one for each core."""
+    """Decoding threads. 0: one per core."""
 
     def __post_init__(self) -> None:
         if self.size < 1:

@@ -33,23 +33,23 @@ BUDGETS = "budgets"
 """Beside the uses of a name: settings for new pictures that were tuned for numbers of steps, a list."""
 PAPERS_OWN: dict[Use, dict[str, Any]] = {"sample": {}, "canvas": {"temperature": 0.8}, "edit": {}}
 CARES = {
-    "fast": "at most 16 steps, in each 4 windows or what covers the codes it draws",
-    "balanced": "at most 32 steps, in each 14 windows or what covers the codes it draws",
+    "fast": "at most 16 steps of 4 windows, or enough to cover the codes being drawn",
+    "balanced": "at most 32 steps of 14 windows, or enough to cover the codes being drawn",
     "exact": "every window in every step",
 }
 SCHEDULES = {
-    "even": "the paper's chain",
+    "even": "uniform, as in the paper",
     "cosine": "few codes first, many at the end (MaskGIT)",
-    "arccos": "an even pace, and a rush at the end",
-    "optimal": "what costs least by the model's own curve",
+    "arccos": "evenly, with most at the end",
+    "optimal": "the lowest bound under the model's own loss curve",
 }
 ORDERS = {
-    "random": "the paper's",
-    "halton": "spread evenly",
+    "random": "as in the paper",
+    "halton": "spread evenly over the image",
     "raster": "row by row",
-    "confidence": "the surest first (MaskGIT)",
-    "margin": "where the likeliest code is farthest ahead of the next",
-    "entropy": "as many of the surest as gamma allows, at its own pace",
+    "confidence": "the most confident first (MaskGIT)",
+    "margin": "the largest margin between the two most likely codes first",
+    "entropy": "the lowest entropy first, as many as gamma allows",
 }
 
 
@@ -60,12 +60,12 @@ def setting(default: Any, label: str, text: str, **more: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How codes are drawn: of new pictures, on canvases and in edits. Python: docs/python.md."""
+    """Sampling settings, for new images, canvases and edits. Python: docs/python.md."""
 
     steps: int | None = setting(
         None,
         "Steps",
-        "Steps of the chain: at most so many network passes. all: as many as there are codes to draw, "
+        "Sampling steps, the maximum number of network passes. all: as many as there are codes to draw, "
         "or as care allows.",
         minimum=1,
         maximum=2**16,
@@ -75,7 +75,7 @@ class Settings:
     temperature: float | tuple[float, float] = setting(
         1.0,
         "Temperature",
-        "Below 1 likelier codes, 0 the likeliest. Two numbers: from the first code linearly to the last.",
+        "Below 1: more likely codes. 0: the most likely. Two numbers: interpolated from first to last code.",
         minimum=0,
         step=0.05,
         usual=1.5,
@@ -83,8 +83,8 @@ class Settings:
     guidance: float | tuple[float, float] = setting(
         1.0,
         "Guidance",
-        "Above 1 pictures follow what they are told more closely: a prompt, or the surroundings of an edit. "
-        "Two numbers: from the first code linearly to the last.",
+        "Guidance scale. Above 1: images follow the prompt, or in edits the surroundings, more closely. "
+        "Two numbers: interpolated from first to last code.",
         minimum=0,
         step=0.25,
         usual=6,
@@ -92,16 +92,16 @@ class Settings:
     schedule: str = setting(
         "even",
         "Schedule",
-        "How many codes a step reveals.",
+        "How many codes each step reveals.",
         choices=SCHEDULES,
         unless=("order", "entropy"),
         diffusion=True,
     )
-    order: str = setting("random", "Order", "Which codes come first.", choices=ORDERS, diffusion=True)
+    order: str = setting("random", "Order", "Which codes are revealed first.", choices=ORDERS, diffusion=True)
     remask: float = setting(
         0.0,
         "Remasking",
-        "Redraw codes (ReMDM): the probability in each step, as a share of the largest one possible.",
+        "Redraw revealed codes (ReMDM): the probability per step, as a share of the largest possible.",
         minimum=0,
         maximum=1,
         step=0.05,
@@ -111,7 +111,7 @@ class Settings:
     remask_cap: float = setting(
         1.0,
         "Remasking at most",
-        "The largest probability of redrawing a code in a step.",
+        "Maximum probability of redrawing a code in a step.",
         minimum=0,
         maximum=1,
         step=0.01,
@@ -119,12 +119,12 @@ class Settings:
         diffusion=True,
     )
     top_k: int | None = setting(
-        None, "Top k", "Draw from the k likeliest codes only.", minimum=1, usual=64, advanced=True
+        None, "Top k", "Draw only from the k most likely codes.", minimum=1, usual=64, advanced=True
     )
     top_p: float = setting(
         1.0,
         "Top p",
-        "Draw from the fewest codes that together have this probability.",
+        "Nucleus sampling: draw only from the smallest set of codes with this total probability.",
         minimum=0.01,
         maximum=1,
         step=0.01,
@@ -133,7 +133,7 @@ class Settings:
     choice_temperature: float = setting(
         4.5,
         "Noise on the order",
-        "Orders confidence and margin: noise, falling to nothing with the share of codes masked.",
+        "Orders confidence and margin: noise on the order, which falls to 0 with the share masked.",
         minimum=0,
         step=0.5,
         usual=10,
@@ -143,7 +143,7 @@ class Settings:
     gamma: float = setting(
         8.0,
         "Nats in a pass",
-        "Order entropy: nats that the codes of a pass may have in sum, less the largest. More: fewer passes.",
+        "Order entropy: maximum sum of entropies per pass in nats, without the largest. More: fewer passes.",
         minimum=0,
         step=0.5,
         usual=32,
@@ -153,15 +153,15 @@ class Settings:
     care: str = setting(
         "exact",
         "Care",
-        "How many steps and windows there are where --steps, --stride and --windows do not say it.",
+        "Speed against quality: steps and windows, unless --steps, --stride or --windows set them.",
         choices=CARES,
         uses=("canvas", "edit"),
     )
     stride: int = setting(
         1,
         "Stride",
-        "Beyond the trained size: windows are this many codes apart. More: faster and less exact. 1: as "
-        "close as care allows.",
+        "Beyond the training size: spacing of the windows in codes. More: faster, less exact. 1: as close "
+        "as care allows.",
         minimum=1,
         usual=8,
         uses=("canvas", "edit"),
@@ -169,7 +169,7 @@ class Settings:
     windows: int | None = setting(
         None,
         "Windows",
-        "Beyond the trained size: about this many random windows a pass. all: as many as care allows.",
+        "Beyond the training size: about this many random windows per pass. all: as many as care allows.",
         minimum=1,
         usual=64,
         advanced=True,

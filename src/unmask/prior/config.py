@@ -10,24 +10,27 @@ from unmask.errors import ConfigError, require_at_least, require_share
 
 @dataclass(frozen=True, kw_only=True)
 class PriorConfig:
-    """A Transformer over codes; 77M parameters at the paper's settings."""
+    """A Transformer over codes. With the paper's settings it has 77M parameters."""
 
     kind: Annotated[Literal["absorbing", "autoregressive"], arg(aliases=["--kind"])] = "absorbing"
-    """absorbing: sees all known codes and predicts masked ones. autoregressive: each from those before it."""
+    """absorbing: predicts masked codes from all known ones. autoregressive: each code from previous ones."""
     width: int = 512
+    """Channels of the residual stream."""
     depth: int = 24
+    """Number of Transformer blocks."""
     heads: int = 8
+    """Attention heads per block."""
     positions: Literal["learned", "rotary"] = "learned"
-    """learned: a vector a position (the paper). rotary: a rotary embedding of row and column."""
+    """learned: learned embeddings (the paper). rotary: rotary embeddings of row and column."""
     merge: int = 1
-    """2: blocks before the last see 2×2 codes as one position, for a third of the work (beyond the paper).
-    Not for autoregressive priors, which see single codes in any case."""
+    """2: all blocks but the last treat 2×2 codes as one position, for a third of the work (beyond the paper).
+    Ignored by autoregressive priors."""
     qk_norm: bool = False
     """Normalise queries and keys (beyond the paper)."""
     init: Literal["torch", "gpt2"] = "torch"
-    """gpt2: normal of 0.02, residual outputs scaled down by depth (beyond the paper)."""
+    """gpt2: standard deviation 0.02, residual outputs scaled down by depth (beyond the paper)."""
     dropout: float = 0.0
-    """Share of activations dropped in training (beyond the paper)."""
+    """Dropout rate (beyond the paper)."""
 
     def __post_init__(self) -> None:
         require_at_least(1, "prior", self, "width", "depth", "heads", "merge")

@@ -12,30 +12,32 @@ from unmask.errors import ConfigError, require_at_least, require_share
 
 @dataclass(frozen=True, kw_only=True)
 class OptimConfig:
-    """How weights move: the optimiser, a running average of the weights, batches."""
+    """Optimiser, learning rate, batch size, and the moving average of the weights (EMA)."""
 
     kind: Literal["adam", "muon"] = "adam"
-    """adam: the paper's. muon: orthogonalised momentum for a prior's hidden matrices, Adam for the rest."""
+    """adam: the paper's. muon: Muon for a prior's hidden matrices, Adam for the rest."""
     lr: float = 1.8e-5
-    """Learning rate. The paper's: for codecs 4.5e-6 times the batch, for priors 1e-4 or 2e-4."""
+    """Learning rate. The paper's: 4.5e-6 times the batch size for codecs, 1e-4 or 2e-4 for priors."""
     beta1: float = 0.9
+    """β₁ of Adam."""
     beta2: float = 0.999
+    """β₂ of Adam."""
     weight_decay: float = 0.0
-    """Muon's: the share of a hidden matrix that a step at learning rate 1 would take away."""
+    """muon: decoupled weight decay of the hidden matrices. Adam has none."""
     batch: int = 4
-    """Pictures a step and process; with accumulation, pictures a pass."""
+    """Batch size per process and pass."""
     accumulate: int = 1
-    """Passes whose gradients are added up for one step."""
+    """Gradient accumulation: passes per step."""
     warmup: int = 0
-    """Steps over which the learning rate rises from nothing."""
+    """Steps over which the learning rate rises linearly from 0."""
     cooldown: int = 0
-    """Last steps over which the learning rate falls to nothing. 0: constant to the end, as in the paper."""
+    """Last steps, over which the learning rate falls linearly to 0. 0: no cool-down, as in the paper."""
     clip: float = 0.0
-    """Largest norm of the gradient. 0: no limit."""
+    """Gradient clipping: maximum norm. 0: off."""
     ema_decay: float = 0.995
-    """Share of the running average that each update keeps; the average is what is validated and saved."""
+    """Decay of the EMA weights, which are validated, saved and sampled from."""
     ema_every: int = 10
-    """Steps between updates of the running average."""
+    """Steps between updates of the EMA weights."""
 
     def __post_init__(self) -> None:
         require_at_least(1, "optim", self, "batch", "accumulate", "ema_every")
@@ -47,23 +49,23 @@ class OptimConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class LoopConfig:
-    """How long to train, and how often to look up from it."""
+    """Number of steps, logging, validation and checkpoints."""
 
     steps: int = 2_200_000
-    """Steps in all. Of fewer than the preset's, warm-up, cool-down and the time between validations become
-    shorter alike, where they are not given."""
+    """Total steps. If below the preset's, warm-up, cool-down and the validation interval shrink in
+    proportion, unless they are given too."""
     seed: int = 0
-    """Settles the weights at the start, the order of the pictures and every draw."""
+    """Seed of the initial weights, the order of the data and all sampling."""
     log_every: int = 100
-    """Steps between lines of metrics."""
+    """Steps between log entries."""
     validate_every: int = 5_000
     """Steps between validations, by which the best model is chosen."""
     save_every: int = 2_500
-    """Steps between checkpoints; a run that is killed loses no more than this."""
+    """Steps between checkpoints: a killed run loses no more than this."""
     keep: int = 2
-    """Checkpoints to keep."""
+    """Number of checkpoints to keep."""
     patience: int = 0
-    """Stop after this many validations in a row without a new best. 0: never."""
+    """Early stopping: stop after this many validations in a row without a new best. 0: never."""
 
     def __post_init__(self) -> None:
         require_at_least(1, "loop", self, "steps", "log_every", "validate_every", "save_every", "keep")
@@ -72,14 +74,14 @@ class LoopConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class EngineConfig:
-    """Where to compute. Several processes: start the same command under torchrun."""
+    """Device, precision and threads. For several processes, run the same command under torchrun."""
 
     device: Annotated[Device, arg(aliases=["--device"])] = "auto"
     """auto: a GPU if there is one."""
     precision: Precision = "auto"
-    """auto: bfloat16 where the device has it (GPUs since 2020, CPUs with avx512_bf16), float32 elsewhere."""
+    """auto: bfloat16 where the device supports it (GPUs since 2020, CPUs with avx512_bf16), else float32."""
     threads: int = 0
-    """CPU threads of a process. 0: all cores, or what torchrun gives each of several."""
+    """CPU threads per process. 0: all cores, or the number that torchrun sets."""
 
     def __post_init__(self) -> None:
         require_at_least(0, "engine", self, "threads")
@@ -87,24 +89,24 @@ class EngineConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class DiffusionConfig:
-    """What the absorbing prior is trained for, and how it is measured."""
+    """Loss and validation of the absorbing prior."""
 
     steps: int = 256
-    """T, the steps of the chain whose bound is optimised and reported."""
+    """T, the number of diffusion steps in the loss and in the reported bound."""
     loss: Annotated[Literal["reweighted", "elbo", "mlm"], arg(aliases=["--loss"])] = "reweighted"
-    """reweighted: (T − t + 1)/T (the paper). elbo: the bound itself. mlm: the mean over masked codes."""
+    """reweighted: weights (T − t + 1)/T (the paper). elbo: the bound itself. mlm: mean over masked codes."""
     masking: Literal["random", "fixed"] = "random"
-    """random: each code on its own with probability t/T. fixed: exactly that share of them."""
+    """random: each code independently with probability t/T. fixed: exactly that share of the codes."""
     times: Literal["uniform", "cosine"] = "uniform"
-    """uniform: every time as often (the paper). cosine: nearly all masked more often (MaskGIT); needs mlm."""
+    """Distribution of t. uniform: the paper. cosine: more often nearly all masked (MaskGIT); needs mlm."""
     stratified: bool = False
-    """Spread the times of a batch over 1..T (beyond the paper)."""
+    """Stratified t: spread over 1..T within a batch (beyond the paper)."""
     text_share: float = 0.1
-    """The captions' share of the loss, where pictures have captions."""
+    """Weight of the captions in the loss, if there are captions; the codes have the rest."""
     label_smoothing: float = 0.0
-    """Share of each target spread over all codes (beyond the paper)."""
+    """Label smoothing (beyond the paper)."""
     validation_draws: int = 8
-    """Passes for each picture of the validation split when the bound is measured."""
+    """Masks per validation image when the bound is estimated."""
 
     def __post_init__(self) -> None:
         require_at_least(1, "diffusion", self, "steps", "validation_draws")
