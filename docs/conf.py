@@ -14,7 +14,7 @@ project, author = "Unmask", "The Unmask developers"
 version = release = unmask.__version__
 copyright = author
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_gallery.gen_gallery"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_gallery.gen_gallery"]
 root_doc = "README"
 include_patterns = [
     "*.md",

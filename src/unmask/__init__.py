@@ -1,4 +1,4 @@
-"""Unmask: a VQ image codec and an absorbing-diffusion prior, trained on your own pictures."""
+"""Unmask: a VQGAN codec and an absorbing-diffusion prior, trained on your own images."""
 
 import os
 from importlib import import_module

@@ -6,7 +6,7 @@ Programmers' mistakes are assertions, never these.
 
 
 class UnmaskError(Exception):
-    """A mistake the user can fix. The command line prints it and exits with 2, without a traceback."""
+    """A mistake that a user can fix. The command line prints it and exits with 2, without a traceback."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message if hint is None else f"{message}\n  {hint}")
@@ -17,23 +17,23 @@ class ConfigError(UnmaskError):
 
 
 class DataError(UnmaskError):
-    """Pictures that cannot be found, read or used."""
+    """Images that cannot be found, read or used."""
 
 
 class RunError(UnmaskError):
-    """A run folder that is absent, damaged, or belongs to another configuration."""
+    """A run folder that is missing, damaged, or belongs to another configuration."""
 
 
 class BundleError(UnmaskError):
-    """A model on disk that is absent, damaged, or of another kind than was asked for."""
+    """A model on disk that is missing, damaged, or of the wrong kind."""
 
 
 class WeightsError(UnmaskError):
-    """Third-party weights that are absent or are not the file they claim to be."""
+    """Third-party weights that are missing or do not match their checksum."""
 
 
 class TrainingError(UnmaskError):
-    """A training that cannot go on, such as one whose loss is no longer a number."""
+    """A training that cannot continue, for instance because its loss is NaN."""
 
 
 def require_at_least(least: float, part: str, settings: object, *names: str) -> None:

@@ -1,20 +1,20 @@
-"""The public face: a model, from Python. Pictures go in as PIL images or files and come out as PIL images.
+"""The Python API: a model. Images go in as PIL images or files and come out as PIL images.
 
 >>> import unmask
 >>> model = unmask.load("emoji")  # a built-in name, a folder such as runs/prior, or user/name on the hub
 >>> model
 <Pipeline: 64×64 pictures, 16×16 of 512 codes, absorbing prior, on ...>
->>> new = model.sample(2, steps=4, seed=0)  # other settings are those that the model recommends
+>>> new = model.sample(2, steps=4, seed=0)  # all other settings: what the model recommends
 >>> new[0].size
 (64, 64)
->>> same = model.reconstruct(new)  # through the codec and back
->>> model.canvas((96, 64), steps=4).size  # larger than the pictures of the training
+>>> same = model.reconstruct(new)  # encoded and decoded
+>>> model.canvas((96, 64), steps=4).size  # larger than the training images
 (96, 64)
->>> ways = model.inpaint(new[0], (16, 16, 32, 24), count=3, steps=2)  # a box drawn again in three ways
->>> like = model.vary(new[0], strength=0.2, count=2, steps=2)  # a fifth of its codes drawn again
->>> model.extend(new[0], right=16, count=1, steps=2)[0].size  # what could lie beyond the edge
+>>> versions = model.inpaint(new[0], (16, 16, 32, 24), count=3, steps=2)  # a box, redrawn in three versions
+>>> similar = model.vary(new[0], strength=0.2, count=2, steps=2)  # a fifth of its codes redrawn
+>>> model.extend(new[0], right=16, count=1, steps=2)[0].size  # beyond the right edge
 (80, 64)
->>> scores = model.score(new)  # scores.mean in bits per code; scores.bits picture by picture
+>>> scores = model.score(new)  # scores.mean in bits per code; scores.bits for each image
 >>> len(scores.bits)
 2
 """
@@ -63,12 +63,14 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Scores:
-    """How many bits a model needs for the codes of some pictures."""
+    """Negative log-likelihoods of images, in bits per code."""
 
     bits: list[float]
-    """Bits per code of each: a bound for absorbing priors, exact for autoregressive ones."""
+    """Bits per code of each image: an upper bound for absorbing priors, exact for autoregressive ones."""
     mean: float
+    """Mean over the images."""
     standard_error: float
+    """Standard error of the mean."""
 
 
 def load(
@@ -77,13 +79,16 @@ def load(
     backend: Backend = "torch",
     precision: Precision = "auto",
 ) -> "Pipeline":
-    """The model in a folder, such as ``runs/prior``, of a built-in name, or ``user/name`` of the hub.
+    """Load a model: a folder, a run, a built-in name, or ``user/name`` on the Hugging Face hub.
 
-    Built in are ``emoji`` and ``fruit``; the hub is Hugging Face's; of a run it is the best.
-    ``device`` is a name such as ``cpu``, or ``auto``: a GPU if there is one. An ONNX back-end computes the
-    prior's passes by onnxruntime, on the CPU wherever the rest runs. ``precision`` is that in which codes
-    are drawn: ``32``, or ``bf16``, or ``auto``, which is bfloat16 where the device has it; scores are always
-    of float32.
+    Args:
+        model: A folder such as ``runs/prior/best``; a run such as ``runs/prior``, which means its best model;
+            a built-in name (``emoji``, ``fruit``); or ``user/name`` on the hub.
+        device: Such as ``cpu`` or ``cuda``. ``auto``: a GPU if there is one.
+        backend: What computes the prior. ``compile`` is ``torch.compile``, for GPUs; ``onnx`` and
+            ``onnx-int8`` use onnxruntime on the CPU.
+        precision: Precision of sampling: ``32``, ``bf16``, or ``auto``, which is bfloat16 where the device
+            supports it. Scores are always computed in float32.
     """
     place, name = require_device(device), "/".join(Path(model).parts[-2:])
     return Pipeline(open_model(model), place, backend, precision, name=name)
@@ -100,13 +105,19 @@ def by_editor(method: Callable[Concatenate[Editor, P], R]) -> "Callable[Concaten
 
 
 class Pipeline:
-    """A codec and, where it has one, a prior, at work on a device.
+    """A model on a device: a codec and usually a prior. ``unmask.load`` returns one.
 
-    What draws takes ``settings``: a name of the model's own or ``paper``, a ``Settings``, or None for those
-    that the model recommends. Settings given one by one go over them (docs/sampling.md). ``progress`` shows a
-    bar on stderr, and ``on_step`` sees the codes after every pass. A ``seed`` of None is drawn, and said.
-    Guidance leads away from a ``negative`` prompt, or from a weaker model, the ``guide``. How a picture was
-    drawn is in its ``info["unmask"]``. Pictures go in as PIL images, files, arrays or tensors.
+    Images go in as PIL images, files, arrays or tensors and come out as PIL images, whose ``info["unmask"]``
+    records how they were drawn. All methods that draw (``sample``, ``canvas``, ``inpaint``, ``vary``,
+    ``extend``) also take these keywords:
+
+    - ``settings``: None for what the model recommends; ``"paper"`` or another name in ``model.sampling``; or
+      a ``Settings``. Single settings, such as ``steps=32``, override them.
+    - ``seed``: the same seed gives the same images. None draws a new seed and reports it.
+    - ``negative``: the negative prompt, which guidance moves away from.
+    - ``guide``: a weaker model that guidance moves away from (autoguidance).
+    - ``progress``: show a progress bar on stderr.
+    - ``on_step``: a function that is called with the codes after every network pass.
     """
 
     def __init__(
@@ -120,7 +131,7 @@ class Pipeline:
     ) -> None:
         self.about, self.sampling, self.device = model.about, model.sampling, device
         self.image_size = model.image_size
-        """Edge in pixels of the pictures that the model was trained on."""
+        """Edge in pixels of the training images."""
         self.codec_fingerprint = model.codec.fingerprint
         self.codec = codec_from(model.codec).to(device)
         self._sampler = Sampler(model, device, backend, precision, name) if model.prior else None
@@ -149,11 +160,13 @@ class Pipeline:
         batch: int = BATCH,
         **how: Unpack[Options],
     ) -> list[Image.Image]:
-        """New pictures: numbers ``first`` to ``first + count - 1`` of those that a seed stands for.
+        """Sample ``count`` new images.
 
-        Which picture a number is depends on the model and the settings, not on ``count`` or ``batch``. A
-        model that was trained on captions takes a ``prompt``, or one for each picture; without it captions of
-        the training, and with an empty one nothing.
+        A seed defines an endless sequence of images; these are numbers ``first`` to ``first + count - 1`` of
+        it. They depend on the model, the seed and the settings, not on ``count`` or ``batch``.
+
+        A model trained on captions takes a ``prompt``, or a list with one prompt per image. None means
+        captions as frequent as in training; the empty prompt means unconditional.
         """
         if min(count, batch) < 1:
             raise ConfigError(f"{count} pictures, {batch} at a time, cannot be drawn; 1 of each is the least")
@@ -171,7 +184,7 @@ class Pipeline:
 
     @torch.no_grad()
     def reconstruct(self, pictures: Pictures | PixelSet) -> list[Image.Image]:
-        """The pictures through the codec and back, each the centre square at the model's size."""
+        """Encode and decode images, each as the centre square at the model's size."""
         batches = (self.codec.decode(self.codec.encode(images)) for images in self._batches(pictures))
         return [picture for images in batches for picture in to_pictures(images)]
 
@@ -186,10 +199,12 @@ class Pipeline:
         report: Callable[[int], None] = lambda done: None,
         processes: Group = ALONE,
     ) -> Scores:
-        """Bits per code of the pictures; more ``draws`` steady the estimate of an absorbing prior's bound.
+        """Negative log-likelihoods of images under the prior, in bits per code.
 
-        The bound is that of a chain of ``steps`` steps, without a number that of the limit of ever more.
-        ``report`` is told how many pictures are done. ``processes`` share them, and all have the result.
+        For an autoregressive prior they are exact. For an absorbing prior they are upper bounds, estimated
+        from ``draws`` masks per image: more draws mean less variance. The bound is that of a chain of
+        ``steps`` steps; None is the limit of infinitely many. ``report`` is called with the number of images
+        done. ``processes`` share the images, and all get the result.
         """
         if draws < 1 or (steps is not None and steps < 1):
             raise ConfigError(f"draws {draws} and steps {steps} score nothing; 1 of each is the least")
@@ -214,9 +229,9 @@ class Pipeline:
     def caption(
         self, pictures: Pictures | PixelSet, *, draws: int = 32, seed: int = 0
     ) -> list[dict[str, float]]:
-        """Captions of each picture and how often each came up in so many draws, the likeliest first.
+        """Captions for each image, and how often each came up in ``draws`` samples, the most frequent first.
 
-        Captions of the same words are one.
+        Captions of the same words in another order count as one.
         """
         if self.prior.causal:
             raise ConfigError("an autoregressive prior reads words before codes: it captions nothing")
@@ -241,10 +256,11 @@ class Pipeline:
         seed: int = 0,
         report: Callable[[int], None] = lambda done: None,
     ) -> list[dict[str, float]]:
-        """The probability of each label for each picture, among these labels, the likeliest first.
+        """The probability of each of ``labels`` for each image, the most likely first.
 
-        By "label" it is p(label | picture). By "picture" it follows from p(picture | label), all labels
-        being as frequent, of which an absorbing prior has a bound, estimated by ``draws`` masks.
+        With ``by="label"`` it is p(label | picture), exactly. With ``by="picture"`` it follows from
+        p(picture | label) with equally frequent labels; for an absorbing prior that is a bound, estimated
+        from ``draws`` masks.
         """
         if not labels or draws < 1:
             raise ConfigError(f"{len(labels)} labels and {draws} draws tell nothing; 1 of each is the least")
@@ -269,14 +285,15 @@ class Pipeline:
         keep: bool = True,
         processes: Group = ALONE,
     ) -> PixelSet:
-        """A data set as the model sees it: all of it, or one part of the split that it was trained with.
+        """A data set as the model sees it: all of it, or one part of the split it was trained with.
 
-        With ``captions`` "auto" they are looked for as in a training; more in ``ImagesConfig``.
-
-        What is decoded, by all ``processes``, is kept on disk as in the training, or else by each for as long
-        as the set is used. A whole
-        set is not cut into the random crops of the training, and no picture of the model's own size in it is
-        too small, whatever the training left out.
+        Args:
+            data: Anything that commands take as DATA: a folder, an archive, an array, a built-in set.
+            split: ``train``, ``validation``, or ``pairs`` for the built-in emoji. None: everything, without
+                the random crops of the training.
+            captions: ``auto`` looks for captions as a training does.
+            keep: Cache the decoded pixels on disk.
+            processes: Who shares the decoding.
         """
         images = replace(self.images, captions=captions)
         if split is None:
@@ -285,19 +302,19 @@ class Pipeline:
         return open_set(data, images, split, keep=keep, processes=processes)
 
     def settings(self, use: Use, base: Settings | str | None = None, **changes: Unpack[Changes]) -> Settings:
-        """The settings of a call: ``changes`` over those given, named or recommended."""
+        """The settings that a call with ``settings=base`` and these ``changes`` would use."""
         return choose(use, self.sampling, base, changes)
 
     def preview(self, codes: Tensor, grid: tuple[int, int] | None = None) -> list[Image.Image]:
-        """The (B, N) codes that ``on_step`` sees as pictures, grey where they are MASK.
+        """Decode the (B, N) codes that ``on_step`` receives to images, grey where they are MASK.
 
-        Those of a canvas say its grid of codes.
+        For a canvas, pass its ``grid``: (rows, columns) of codes.
         """
         h, w = grid or self.prior.grid
         return to_pictures(self.decode(rearrange(codes, "B (h w) -> B h w", h=h, w=w)))
 
     def to(self, device: str | torch.device) -> "Pipeline":
-        """The same model, from now on at work on another device."""
+        """Move the model to another device."""
         self.device = require_device(str(device))
         self.codec.to(self.device)
         if self._sampler:
@@ -307,17 +324,17 @@ class Pipeline:
 
     @torch.no_grad()
     def encode(self, pictures: Pictures | PixelSet) -> Tensor:
-        """(B, h, w) codes of the centre squares of pictures, at the model's size."""
+        """Encode the centre squares of images, at the model's size, to (B, h, w) codes."""
         return torch.cat([self.codec.encode(images) for images in self._batches(pictures)])
 
     @torch.no_grad()
     def decode(self, codes: Tensor) -> Tensor:
-        """(B, h, w) codes, on any grid, to (B, 3, H, W) images in [0, 1], grey where they are MASK."""
+        """Decode (B, h, w) codes, on any grid, to (B, 3, H, W) images in [0, 1], grey where they are MASK."""
         return decode_partly(self.codec, codes.to(self.device), tile=self._tile)
 
     @property
     def sampler(self) -> Sampler:
-        """The prior at work; a model that is a codec alone has none."""
+        """What samples from the prior; a model without a prior has none."""
         if self._sampler is None:
             raise BundleError(
                 "this model is a codec alone and has no prior",
@@ -337,7 +354,7 @@ class Pipeline:
 
     @property
     def fingerprint(self) -> str:
-        """What pictures depend on: the networks, and what computes the prior."""
+        """Identifies the model: hashes of codec and prior, and the back-end or bf16 if not the default."""
         return self._sampler.fingerprint if self._sampler else self.codec_fingerprint
 
     @cached_property

@@ -34,9 +34,10 @@ MAX_COUNT = 1_000_000  # of pictures in a folder: names have six digits
 
 
 class SampleFolder:
-    """The pictures of one request: those in the folder, and those that could be.
+    """A resumable folder of samples of one model, seed and settings: the same as ``unmask sample`` makes.
 
-    Settings are chosen, and prompts given, as in ``Pipeline.sample``.
+    Settings and prompts are those of ``Pipeline.sample``. A folder that holds samples of another request is
+    refused.
     """
 
     def __init__(
@@ -64,10 +65,10 @@ class SampleFolder:
         report: Report = silent,
         film: "OnStep | None" = None,
     ) -> None:
-        """Draw what is missing of the first ``count`` pictures; ``processes`` share the work.
+        """Draw those of the first ``count`` images that are missing. ``processes`` share the work.
 
-        ``film`` sees the codes after every pass over the first ``batch`` pictures, which are then drawn
-        whether they are there or not.
+        ``film`` is called with the codes after every pass over the first ``batch`` images, which are then
+        drawn even if they exist.
         """
         if not 1 <= count <= MAX_COUNT:
             raise ConfigError(f"a folder holds up to {MAX_COUNT:,} samples, not {count:,}")
@@ -84,12 +85,12 @@ class SampleFolder:
             processes.barrier()
 
     def picture(self, number: int) -> Image.Image:
-        """A picture that is there, with what its file says of it."""
+        """An existing image, with its metadata in ``info["unmask"]``."""
         picture, drawn = open_picture(self._place(number)), read(self._place(number).read_bytes())
         return inscribed(picture, drawn) if drawn else picture
 
     def pixels(self) -> "PixelSet":
-        """All pictures that are there, as the model sees a data set."""
+        """All existing images, as a data set."""
         return self.model.open(str(self.path), keep=False)
 
     @contextmanager

@@ -21,13 +21,13 @@ def edit_folder(
     *,
     on_problem: Callable[[str], None] = say,
 ) -> list[Path]:
-    """Edit every picture of a folder and give the PNG files that came of it, in the folder ``out``.
+    """Edit every image of a folder, and return the PNG files written to the folder ``out``.
 
-    ``edit`` makes versions of the picture in a file, such as ``lambda file: model.inpaint(file, mask)``. The
-    results of cat.jpg are cat.png or, of several, cat-1.png and so on; beside cat.webp they are cat.jpg.png.
-    What is there already and is another picture stays; they then have the next free numbers.
-    A picture of which nothing comes, such as one that a mask does not fit, is told to ``on_problem`` and left
-    out.
+    ``edit`` maps a file to versions of its image, such as ``lambda file: model.inpaint(file, mask)``. The
+    results of cat.jpg are cat.png or, if there are several, cat-1.png and so on; beside cat.webp they are
+    cat.jpg.png. Existing files with other images are kept: new ones then get the next free numbers. An image
+    that cannot be edited, for instance because a mask does not fit, is reported to ``on_problem`` and
+    skipped.
     """
     place, written = Path(out), list[Path]()
     with accessing(Path(folder), "be read"):

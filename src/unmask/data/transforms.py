@@ -163,7 +163,7 @@ def to_pixels(images: "Tensor") -> Pixels8:
 
 
 def contact_sheet(pictures: Sequence[Image.Image], columns: int, gap: int = 2) -> Image.Image:
-    """Pictures of one size side by side, row by row, ``gap`` white pixels apart; the sheet says how."""
+    """Arrange images of one size in a grid, row by row, ``gap`` white pixels apart."""
     width, height = pictures[0].size
     columns = min(columns, len(pictures))
     rows = -(-len(pictures) // columns)

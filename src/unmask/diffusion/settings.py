@@ -60,7 +60,7 @@ def setting(default: Any, label: str, text: str, **more: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Sampling settings, for new images, canvases and edits. Python: docs/python.md."""
+    """Sampling settings for new images, canvases and edits."""
 
     steps: int | None = setting(
         None,

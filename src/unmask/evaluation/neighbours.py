@@ -106,7 +106,11 @@ def nearest_pictures(
     by: Space = "lpips",
     device: torch.device | str = "cpu",
 ) -> list[list[Neighbour]]:
-    """The ``count`` pictures of a set that are nearest to each of some others, nearest first."""
+    """For each image, the ``count`` nearest images of a data set, the nearest first.
+
+    Each neighbour has a name, a distance and an index. Distances are by appearance (``lpips``), subject
+    (``inception``) or root mean square (``pixels``).
+    """
     return Neighbourhood(pixels, by, device=device).nearest(pictures, count)
 
 

@@ -120,9 +120,10 @@ def bits_per_dimension(
     report: Report = silent,
     processes: Group = ALONE,
 ) -> DimensionBits:
-    """What pictures of so many bits a channel cost, given what the prior needs for the codes of each.
+    """Bits per dimension of images with ``bits`` bits per channel.
 
-    ``processes`` share the pictures, and all know what comes of it.
+    ``head`` is from ``scale_head``, ``bits_per_code`` from ``Pipeline.score``. ``processes`` share the
+    images, and all get the result.
     """
 
     def cost(numbers: range) -> list[float]:
@@ -147,7 +148,10 @@ def scale_head(
     steps: int = FIT_STEPS,
     report: Report = silent,
 ) -> ScaleHead:
-    """The head for a codec, fitted on these pictures once and remembered in the cache folder."""
+    """The network that predicts the spread of pixels around a codec's output, for ``bits_per_dimension``.
+
+    It is fitted on ``pixels`` once and then read from the cache folder.
+    """
     if not len(pixels):
         raise DataError("there are no pictures to fit the spread of pixels on", hint="name some:  --fit DATA")
     key = combined_hash([RECIPE, fingerprint, pixels.fingerprint, steps])

@@ -60,10 +60,10 @@ class Editor:
     def canvas(
         self, size: int | tuple[int, int], prompt: str | Sequence[str] = "", **how: Unpack[Options]
     ) -> Image.Image:
-        """A picture of ``size`` in pixels, (width, height) or an edge, no smaller than those of the training.
+        """Sample an image of ``size`` in pixels, (width, height) or one edge, at least the training size.
 
-        What a code could be is the mean over all windows of the trained size that contain it. Several
-        prompts stand in a row along the longer side, and each window is told the one at its place.
+        For each code, the predictions of all windows of the training size that contain it are averaged.
+        Several prompts are placed along the longer side; each window is conditioned on the one at its place.
         """
         size = (size, size) if isinstance(size, int) else size
         told, grid = self.told("canvas", prompt, **how), self.grid(size)

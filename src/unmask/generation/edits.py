@@ -43,15 +43,22 @@ def inpaint(
     unlikely: bool = False,
     **how: Unpack[Options],
 ) -> list[Image.Image]:
-    """``count`` versions of a picture, upright and opaque, with what is selected drawn again.
+    """Redraw a selected part of an image, in ``count`` versions.
 
-    The mask is a picture of the same size, white where to replace, or a box (left, top, width, height).
-    Other pixels stay as they are, bit for bit, but for a seam of so many pixels around the selection over
-    which new fades into old; unless given it is half as wide as a code, and 0 is a hard edge. With
-    ``rank`` the version whose new codes the model finds likeliest comes first. Pictures larger than those
-    of the training are a ``canvas``. Guidance exaggerates a ``prompt`` or, without one, the surroundings.
-    With a ``strength`` below 1 that share of the selected codes is drawn again: random ones, in each
-    version others, or the ``unlikely`` ones, of which the model thinks least.
+    All other pixels stay the same, bit for bit, except for the seam. Images larger than the training images
+    are treated as a ``canvas``.
+
+    Args:
+        image: Any size from the training size up. It is rotated by its EXIF orientation; transparent areas
+            show the training background.
+        mask: An image of the same size, white where to redraw, or a box: left, top, width, height.
+        prompt: For a model trained on captions. Without one, guidance applies to the surroundings.
+        count: Number of versions.
+        rank: Sort by the likelihood of the new codes, the most likely version first.
+        seam: Pixels around the selection over which new and old are blended. None: half a code; 0: a hard
+            edge.
+        strength: Share of the selected codes to redraw; each version redraws different ones.
+        unlikely: Redraw the codes that the model finds least likely, instead of random ones.
     """
     told = editor.told("edit", prompt, **how)
     return selected(told, image, mask, seam, strength=strength, unlikely=unlikely).draw(count, rank=rank)
@@ -69,9 +76,9 @@ def vary(
     rank: bool = False,
     **how: Unpack[Options],
 ) -> list[Image.Image]:
-    """``count`` variations of a picture: ``inpaint`` with all of it selected, at a low ``strength``.
+    """Draw ``count`` variations of an image: ``inpaint`` with everything selected, at a low ``strength``.
 
-    All pixels come from the codec, those of codes that stay too.
+    All pixels come from the decoder, also where codes stay.
     """
     told = editor.told("edit", prompt, **how)
     return varied(told, image, strength, unlikely=unlikely).draw(count, rank=rank)
@@ -92,9 +99,9 @@ def extend(
     seam: int | None = None,
     **how: Unpack[Options],
 ) -> list[Image.Image]:
-    """``count`` versions of a picture, larger by so many pixels on each side; the rest as in ``inpaint``.
+    """Extend an image by so many pixels on each side, in ``count`` versions. Otherwise as ``inpaint``.
 
-    The seam lies within the picture, along the edges that were moved.
+    The seam lies within the old image, along the edges that moved.
     """
     told = editor.told("edit", prompt, **how)
     return beyond(told, image, (left, top, right, bottom), seam).draw(count, rank=rank)

@@ -49,15 +49,29 @@ def evaluate(
     processes: Group = ALONE,
     **sweep: Any,
 ) -> Results:
-    """Every metric of every combination of settings, computed where it is missing in the folder ``out``.
+    """Compute metrics for every combination of settings, as ``unmask evaluate`` does.
 
-    Settings are chosen as in ``Pipeline.sample``; of a list each value is tried, with all values of others.
-    ``what`` is compared with the real images of ``data``: samples, reconstructions, or those of validation.
-    In place of ``data`` samples take the statistics of it, a file of ``unmask fid --save``. With ``by_label``
-    the samples of each label are compared with its real images too, where there are enough of both.
+    Settings are those of ``Pipeline.sample``, by name; lists are swept in all combinations. What is already
+    in the folder ``out`` is not computed again.
 
-    ``tell`` is told beforehand how much that is. ``processes`` share samples and features; the first one
-    measures and writes.
+    Args:
+        model: The model.
+        data: The real images, or a statistics file of ``unmask fid --save``.
+        what: What to compare with them: ``samples``, ``reconstructions`` or ``validation`` images.
+        metrics: Any of ``fid``, ``kid``, ``prdc`` (precision, recall, density, coverage), ``diversity``.
+        count: Samples per combination.
+        split: Which of the real images. None: validation for reconstructions, else train.
+        k: Neighbours of precision, recall, density and coverage.
+        replicates: Random halves of the samples from which standard errors are computed. 0: none.
+        settings: Base settings, as in ``Pipeline.sample``.
+        seed: Seed of the samples.
+        out: Folder of samples and results.
+        batch: Batch size of sampling.
+        by_label: Also compare the samples of each label with its real images, if there are enough of both.
+        bar: Makes progress bars.
+        tell: Called beforehand with a sentence on the amount of work.
+        processes: Who shares samples and features; the first one measures and writes.
+        sweep: Single settings, or lists of them.
     """
     side = split or ("validation" if what == "reconstructions" else "train")
     _check(metrics, count, k, replicates, batch, what, side)

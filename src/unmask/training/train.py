@@ -35,12 +35,16 @@ def train_codec(
     resume: bool = False,
     **changes: Any,
 ) -> Run:
-    """Train a codec on the pictures ``data`` into the run folder ``out``, whose ``best`` is then a model.
+    """Stage 1: train a codec. The model is ``run.folder / "best"`` of the run that is returned.
 
-    ``preset`` is a name, over which ``changes`` such as ``loop={"steps": 500}`` are put, or settings of one's
-    own. Training starts from random weights or from the codec of the model ``init``. With ``resume`` the run
-    in ``out`` goes on, with its own data, settings and start where no others are given. Where the decoder
-    alone is trained, the prior of ``init`` and its settings go with it: codes stay what they are.
+    Args:
+        data: A folder, an archive, an array or a built-in set of images.
+        out: The run folder.
+        preset: A name, or settings of your own.
+        init: A model to start from instead of random weights. If only the decoder is trained, its prior is
+            copied too, because codes stay the same.
+        resume: Continue the run in ``out``, with its own data and settings.
+        changes: Settings that override the preset, by group, such as ``loop={"steps": 500}``.
     """
     out = Path(out)
     resume = resume or is_restart(out)
@@ -96,11 +100,18 @@ def train_prior(
     resume: bool = False,
     **changes: Any,
 ) -> Run:
-    """Train a prior on the codes that the model ``codec`` makes of ``data``, into the run folder ``out``.
+    """Stage 2: train a prior on the codes of a codec.
 
-    ``data`` is anything with pictures, encoded once and remembered, or a folder of codes. Training starts
-    from random weights or from the prior of the model ``init``, which must be one over the same codec's
-    codes. The rest is as for ``train_codec``; ``best`` is a whole model, codec and prior.
+    The model, codec and prior, is ``run.folder / "best"`` of the run that is returned.
+
+    Args:
+        codec: The model whose codec is used.
+        data: Images, which are encoded once and cached, or a folder made by ``unmask encode``.
+        out: The run folder.
+        preset: A name, or settings of your own.
+        init: A model whose prior to start from; it must be over the codes of the same codec.
+        resume: Continue the run in ``out``, with its own codec, data and settings.
+        changes: Settings that override the preset, by group, such as ``loop={"steps": 500}``.
     """
     out = Path(out)
     resume = resume or is_restart(out)
