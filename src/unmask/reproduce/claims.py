@@ -45,13 +45,13 @@ CLAIMS = (
             ),
         ),
         metrics=("fid", "kid"),
-        otherwise="Steps cost quality where codes that are drawn together depend on each other. A small "
-        "prior may not see those dependences, and then has nothing to lose; and it is behind the "
-        "autoregressive one for as long as it has learnt less. A prior of 4 times the width would tell.",
+        otherwise="Fewer steps cost quality if codes that are drawn together depend on each other. A small "
+        "prior may not have learnt those dependencies, and then loses nothing; and it is behind the "
+        "autoregressive one as long as it has learnt less. A prior of 4 times the width would tell.",
     ),
     Claim(
         name="samplers",
-        title="A better choice of steps lowers the FID of few steps",
+        title="A schedule optimised by dynamic programming lowers the FID of few steps",
         paper="Section 4.2.1, which proposes dynamic programming as future work",
         arms=arms.samplers,
         tests=(Test("fid", "optimal schedule", "even, the paper's", "a guess, no numbers"),),
@@ -61,19 +61,19 @@ CLAIMS = (
     ),
     Claim(
         name="autoregressive",
-        title="The absorbing prior reaches a lower NLL than the same Transformer made autoregressive",
+        title="The absorbing prior has a lower NLL than the same Transformer with a causal mask",
         paper="Table 4, here after equally many steps",
         arms=arms.autoregressive,
         tests=(Test("bits", *KINDS, "Churches 6.01 < 6.24, FFHQ 5.96 < 6.18 bits per code"),),
         metrics=("bits", "step", "seconds"),
         otherwise="The autoregressive prior has one order to learn and learns from every code in every pass, "
         "so it is ahead until it overfits; the paper's trained for up to 2M steps and stopped by validation. "
-        "Also, the bits of the absorbing prior are a bound, the others exact. A training set that is passed "
-        "hundreds of times would tell: 2,000 pictures, both priors stopped by validation.",
+        "Also, the bits of the absorbing prior are an upper bound, the others exact. Training for hundreds "
+        "of epochs would tell: 2,000 images, both priors stopped by validation.",
     ),
     Claim(
         name="convergence",
-        title="Trained until validation stops them, the absorbing prior has the lower FID and NLL",
+        title="With early stopping, the absorbing prior has a lower FID and NLL than the autoregressive one",
         paper="Table 4",
         arms=arms.convergence,
         tests=(
@@ -81,12 +81,12 @@ CLAIMS = (
             Test("bits", *KINDS, "6.01 < 6.24, 5.96 < 6.18"),
         ),
         metrics=("bits", "step", "fid", "kid"),
-        otherwise="The paper's explanation is that its autoregressive prior overfits. On 57,000 pictures a "
-        "prior of 0.2M parameters hardly can. The same on 2,000 pictures, or a prior of 10M, would tell.",
+        otherwise="The paper's explanation is that its autoregressive prior overfits. On 57,000 images a "
+        "prior of 0.2M parameters hardly can. The same on 2,000 images, or a prior of 10M, would tell.",
     ),
     Claim(
         name="losses",
-        title="The reweighted loss trains to a lower validation bound than the bound itself",
+        title="Training with the reweighted loss reaches a lower validation bound than training on the bound",
         paper="Figure 5",
         arms=arms.losses,
         tests=(
@@ -98,13 +98,13 @@ CLAIMS = (
             ),
         ),
         metrics=("bits",),
-        otherwise="The bound weighs a row by T/t: the almost clean ones of a batch dominate its gradient. "
-        "Over 64 codes that noise averages out sooner than over the paper's 256. The same prior on a grid of "
-        "16×16 codes would tell.",
+        otherwise="The bound weights an example by T/t, so the nearly unmasked ones of a batch dominate its "
+        "gradient. Over 64 codes that noise averages out sooner than over the paper's 256. The same prior "
+        "on a grid of 16×16 codes would tell.",
     ),
     Claim(
         name="diversity",
-        title="Low temperatures take diversity away",
+        title="Low temperatures reduce diversity",
         paper="Figure 6",
         arms=arms.diversity,
         tests=tuple(
@@ -112,12 +112,12 @@ CLAIMS = (
             for metric in ("recall", "code_perplexity")
         ),
         metrics=("precision", "recall", "code_perplexity", "kind_perplexity"),
-        otherwise="Samples at temperature 1 may be so poor that none is near a picture, which recall needs. "
+        otherwise="Samples at temperature 1 may be too poor to be near any image, which recall needs. "
         "A prior trained for longer would tell.",
     ),
     Claim(
         name="adversarial",
-        title="DiffAug and a clamp on λ together lower the FID of reconstructions, alone they may not",
+        title="DiffAug and a clamp on λ together lower the FID of reconstructions; each alone may not",
         paper="Table 5 (Churches, FFHQ)",
         arms=arms.adversarial,
         tests=(
@@ -126,13 +126,13 @@ CLAIMS = (
             Test("fid", "both", "DiffAug", "2.70 < 5.16, 3.12 < 6.57"),
         ),
         metrics=("fid", "psnr", "lpips", "codes_used"),
-        otherwise="The paper's codecs had 470,000 adversarial steps, these have 300: λ has had no time to "
-        "grow, nor the discriminator to overfit, which is what clamp and augmentation are against. The same "
-        "codecs for 100 times as long would tell.",
+        otherwise="The paper's codecs had 470,000 adversarial steps, these have 300. So λ has had no time to "
+        "grow, nor the discriminator to overfit, which clamp and augmentation prevent. The same codecs, "
+        "trained 100 times as long, would tell.",
     ),
     Claim(
         name="quantisers",
-        title="Nearest codes reconstruct as well as Gumbel, k-means start and recycling, or better",
+        title="Nearest-neighbour codes reconstruct as well as Gumbel, k-means and recycling, or better",
         paper="Appendix A, Codebook Collapse",
         arms=arms.quantisers,
         tests=tuple(
@@ -141,24 +141,25 @@ CLAIMS = (
             if worse not in ("nearest", "fsq")
         ),
         metrics=("lpips", "psnr", "codes_used", "perplexity"),
-        otherwise="A codebook that starts from small random codes collapses, and in a short training does "
-        "not recover: the others begin with every code in use. How the gap closes with steps would tell.",
+        otherwise="A codebook that starts from small random vectors collapses, and in a short training does "
+        "not recover; the others begin with every code in use. How the gap closes with steps would tell.",
     ),
     Claim(
         name="memorisation",
-        title="Samples are no copies of training pictures",
-        paper="Figures 8 to 10 in Appendix C, by looking at LPIPS neighbours; here by pixels, a test that "
-        "samples pass too if they are far from every picture",
+        title="Samples are not copies of training images",
+        paper="Figures 8 to 10 in Appendix C, by inspecting LPIPS neighbours; here `nearer` is the "
+        "probability that a sample is nearer to the training images, by pixels, than a validation image is, "
+        "a test that samples far from every image pass too",
         arms=arms.memorisation,
         tests=(Test("nearer", "samples", 0.5, "shown, no numbers", no_worse=True),),
         metrics=("nearer", "sample_median", "validation_median", "closest"),
-        otherwise="By pixels, what is blurred is near to everything. The same by LPIPS would tell: "
+        otherwise="By pixels, a blurred image is close to everything. The same by LPIPS would tell: "
         "`unmask neighbours --by lpips`.",
     ),
     Claim(
         name="likelihood",
         title="The model gives a bound on the likelihood of pixels",
-        paper="Section 4.1.1: 2.72 bits per dimension on FFHQ at 5 bits; another set does not compare",
+        paper="Section 4.1.1: 2.72 bits per dimension on FFHQ at 5 bits, not comparable across data sets",
         arms=arms.likelihood,
         tests=(),
         metrics=("bits_per_dimension", "bits_per_code"),
@@ -167,7 +168,7 @@ CLAIMS = (
     Claim(
         name="speed",
         title="Sampling is many times faster than a DDPM",
-        paper="Section 4.2.1: 18 times in all steps, 88 times in a fifth of them, on a GPU",
+        paper="Section 4.2.1: 18 times with all steps, 88 times with a fifth of them, on a GPU",
         arms=arms.speed,
         tests=(
             Test("ddpm_by_all_steps", "one run", 1.0, "18", higher=True),
@@ -178,12 +179,12 @@ CLAIMS = (
             "ddpm_by_few_steps",
             *(f"seconds_{name}" for name in (*arms.OURS, "ddpm")),
         ),
-        otherwise="A small network in few steps may be as fast in pixels as in codes. The paper's size would "
-        "tell: `python -m benchmarks sampling`.",
+        otherwise="A small network may be as fast on pixels as on codes. The paper's size would tell: "
+        "`python -m benchmarks sampling`.",
     ),
     Claim(
         name="parallel",
-        title="Predicting codes in parallel samples faster than one after the other",
+        title="Predicting codes in parallel is faster than autoregressive sampling",
         paper="Section 1, among the contributions; no numbers",
         arms=arms.speed,
         tests=(Test("autoregressive_by_few_steps", "one run", 1.0, "not given", higher=True),),
@@ -192,22 +193,22 @@ CLAIMS = (
             "autoregressive_by_few_steps",
             *(f"seconds_{name}" for name in (*arms.OURS, "autoregressive")),
         ),
-        otherwise="With a cache of keys and values an autoregressive step costs one code, an absorbing one "
-        "all of them: on a CPU that counts. The paper's size would tell: `python -m benchmarks sampling`.",
+        otherwise="With a KV cache, an autoregressive step computes one code, an absorbing one all of them, "
+        "which matters on a CPU. The paper's size would tell: `python -m benchmarks sampling`.",
     ),
     Claim(
         name="inpainting",
-        title="An edit anywhere is consistent with all that surrounds it",
-        paper="Figure 7, where an autoregressive prior would know the upper left alone",
+        title="Inpainting is consistent with all of its surroundings",
+        paper="Figure 7, where an autoregressive prior would see only the codes before the gap",
         arms=arms.inpainting,
         tests=(Test("l1", "around", "above", "shown, no numbers"),),
         metrics=("l1",),
-        otherwise="A prior that has learnt little makes little of what it knows, on whichever side it lies. "
-        "Longer training would tell.",
+        otherwise="A prior that has learnt little makes little use of its context, on either side. Longer "
+        "training would tell.",
     ),
     Claim(
         name="canvases",
-        title="Canvases beyond the trained size are as good by a stride or by random windows",
+        title="Canvases beyond the training size are as good with a stride or with random windows",
         paper="Figure 4 and Section 3.3",
         arms=arms.canvases,
         tests=tuple(
@@ -215,13 +216,13 @@ CLAIMS = (
             for better in ("stride 4", "one random window")
         ),
         metrics=("kid", "fid", *PRDC),
-        otherwise="The mean over many windows is smoother than what one window says. Pictures without a "
-        "centre, which clothes have, would tell: churches, or textures.",
+        otherwise="The mean over many windows is smoother than the prediction of one. Images without a "
+        "central object would tell: churches, or textures.",
     ),
     Claim(
         name="compute",
-        title="For the same minutes on the same core, better samples than other methods",
-        paper="Table 2, which compares methods at whatever they cost",
+        title="Better samples than other methods for the same training time on the same core",
+        paper="Table 2, which compares methods at different costs",
         arms=arms.compute,
         tests=(
             Test("fid", "ours", "DDPM", "Bedroom 3.64 < 6.36, Churches 4.07 < 7.89"),
@@ -230,17 +231,17 @@ CLAIMS = (
         ),
         metrics=("fid", "kid", *PRDC, "minutes"),
         otherwise="Others may be ahead for a while: an autoregressive prior learns faster at first. FID "
-        "over several budgets would tell. No GAN is among them: the small ones in package indexes need "
-        "torchvision and trackers of experiments.",
+        "over several budgets would tell. There is no GAN among them: the small ones in package indexes "
+        "need torchvision and experiment trackers.",
     ),
     Claim(
         name="bound",
-        title="Our recipe reaches the bound of the paper's sooner",
+        title="Our recipe reaches the final bound of the paper's recipe sooner",
         paper="Appendix A: the paper's recipe (learned positions, torch's initialisation, float32)",
         arms=arms.bound,
         tests=(Test("minutes_to_bound", "ours", "literal", "its own recipe is the baseline"),),
         metrics=("bits", "minutes_to_bound"),
-        otherwise="On 64 codes learned positions are soon learnt. 256 codes would tell.",
+        otherwise="With 64 codes, learned positions are learnt quickly. 256 codes would tell.",
         derive=arms.to_equal_bound,
     ),
 )

@@ -48,7 +48,7 @@ class Scale:
 
 FULL = Scale(
     name="full",
-    about="Fashion-MNIST at 32×32 pixels, 57,000 pictures to train on and 3,000 for validation; 8×8 codes "
+    about="Fashion-MNIST at 32×32 pixels, 57,000 images for training and 3,000 for validation; 8×8 codes "
     "of 256; codecs of 600 steps, priors of 0.2M parameters and 1,500 steps; 1,000 samples against the "
     "validation split",
     codec="--preset emoji --images.size 32 --images.no-flip --engine.threads 1 --codec.width 16 "
@@ -72,7 +72,7 @@ FULL = Scale(
 )
 QUICK = Scale(
     name="quick",
-    about="a smoke test, whose verdicts mean nothing: 300 drawn discs of 16×16 pixels, a few training steps",
+    about="a smoke test, whose verdicts mean nothing: 300 generated discs of 16×16 pixels, a few steps",
     codec="--preset tiny --images.size 16 --images.validation 0.2 --images.no-flip --engine.threads 1 "
     "--codec.width 8 --codec.multipliers 1 2 2 --codec.groups 4 --codec.attention --codec.code-width 4 "
     "--codec.quantizer.codebook-size 16 --loss.discriminator-width 8 --loss.discriminator-layers 1 "

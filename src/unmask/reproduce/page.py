@@ -1,6 +1,7 @@
 """The page of a reproduction, from its results alone: the same results give the same page."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,28 +11,37 @@ from unmask.reproduce.manifest import SCALES, Claim
 from unmask.reproduce.verdicts import Arms, Outcome, Test, judge, of_arm, overall
 
 RESULTS = "results.json"
-HEAD = """# The paper's claims, run again
+HEAD = """# The paper's claims, tested
 
-What *Unleashing Transformers* claims, tested by one command at a scale that anyone can repeat on a CPU:
+The claims of [*Unleashing Transformers*](https://arxiv.org/abs/2111.12701), tested with small models that
+anyone can train on a CPU. A verdict says what holds at this scale, not whether the paper is right at its own.
+
+**So far**: {done} of {all} claims{verdicts}.
+
+**Scale**: {about}.
+
+**Repeat**: one thread, {hours} of wall time in all, resumable. Run claims about time on an idle machine.
 
 ```
 unmask reproduce{options}
 ```
 
-This page is rendered from `{source}` by that command; verdicts are computed from the numbers and their
-standard errors, and none is written by hand. It shows {done} of {all} claims; without names and options, the
-command runs all of them with three seeds. **Scale**: {about}.
-One thread, {hours} of wall time in all; run claims about time on a machine that is otherwise idle.
+Without names and options, the command runs all claims with three seeds. It renders this page from `{source}`:
+verdicts are computed from the numbers and their standard errors, and none is written by hand.
 
-- *confirmed*: the paper's direction, beyond chance (95 %). Over several seeds this is a t-test of the paired
-  differences. With one seed only the metric's own standard error is known, and the verdict says so.
-- *not at this scale*: no difference beyond chance.
-- *refuted*: the opposite direction, beyond chance.
-- *undecided*: one seed, of a metric that has no standard error of its own.
-- *measured*: the paper says nothing that could be compared.
+| verdict | meaning |
+| --- | --- |
+| confirmed | the paper's direction, beyond chance (95 %) |
+| refuted | the opposite direction, beyond chance |
+| not at this scale | no difference beyond chance |
+| undecided | one seed, of a metric that has no standard error of its own |
+| measured | the paper gives nothing that could be compared |
 
-Numbers are means over seeds ± the standard error; with one seed, ± that of the metric. `OUT` is the folder of
-`--out`.
+Over several seeds, verdicts are t-tests of paired differences. With one seed, only the metric's own standard
+error is known, not the variation between trainings, and the verdict says so. A claim with several tests gets
+one verdict for all of them: the first that occurs of *refuted*, *not at this scale*, *undecided*,
+*confirmed*. Numbers are means over seeds ± the standard error; with one seed, ± that of the metric. `OUT` is
+the folder of `--out`.
 """
 
 
@@ -39,22 +49,25 @@ def page(results: Mapping[str, Any], source: str = RESULTS, pictures: str = "") 
     """The whole page as Markdown, beside the file ``source``; plots are in the folder ``pictures``."""
     scale = SCALES[results["scale"]]
     seconds = sum(step["found"]["seconds"] for step in results["steps"].values())
+    outcomes = {claim.name: _overall(claim, results) for claim in CLAIMS}
+    run = [claim for claim in CLAIMS if outcomes[claim.name].seeds]
+    counts = Counter(outcomes[claim.name].verdict for claim in run)
     head = HEAD.format(
         options=_options(results),
         done=len(results["arms"]),
         all=len(CLAIMS),
+        verdicts=": " * bool(run) + ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common()),
         source=source,
         about=scale.about,
         hours=in_words(seconds),
     )
-    summary = _table(
-        ["claim", "in the paper", "verdict"],
-        [
-            [f"[{claim.title}](#{_anchor(claim.title)})", claim.paper, _words(_overall(claim, results))]
-            for claim in CLAIMS
-        ],
-    )
-    return "\n".join([head, summary, *(_section(claim, results, pictures) for claim in CLAIMS)])
+    rows = [
+        [f"[{claim.title}](#{_anchor(claim.title)})", claim.paper, _words(outcomes[claim.name])]
+        for claim in run
+    ]
+    rows += [[claim.title, claim.paper, _words(outcomes[claim.name])] for claim in CLAIMS if claim not in run]
+    summary = _table(["claim", "in the paper", "verdict"], rows)
+    return "\n".join([head, summary, *(_section(claim, results, pictures) for claim in run)])
 
 
 def _options(results: Mapping[str, Any]) -> str:
@@ -105,14 +118,14 @@ def _anchor(title: str) -> str:
 
 def _section(claim: Claim, results: Mapping[str, Any], pictures: str) -> str:
     seeds, outcome = seeds_of(claim, results), _overall(claim, results)
-    parts = [f"## {claim.title}\n", f"{claim.paper}. {_words(outcome)}.\n"]
-    if seeds:
-        parts += [_tests(claim.tests, seeds), _arms(claim, seeds)]
-        parts.append(f"![{claim.title}]({pictures}{plot_name(claim)})\n")
+    parts = [f"## {claim.title}\n", f"In the paper: {claim.paper}. Here: {_words(outcome)}.\n"]
+    if claim.tests:
+        parts.append(_tests(claim.tests, seeds))
+    parts.append(_arms(claim, seeds))
+    parts.append(f"![{claim.title}]({pictures}{plot_name(claim)})\n")
     if outcome.verdict in ("refuted", "not at this scale"):
-        parts.append(f"{claim.otherwise}\n")
-    if seeds:
-        parts.append(_commands(results, claim))
+        parts.append(f"**A possible reason, and what would tell.** {claim.otherwise}\n")
+    parts.append(_commands(results, claim))
     return "\n".join(parts)
 
 
