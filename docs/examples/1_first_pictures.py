@@ -1,8 +1,8 @@
 """
-First pictures
-==============
+First images
+============
 
-A model comes with the package. It was trained on emoji and draws new ones on any CPU.
+A model comes with the package. It was trained on emoji and samples new ones on any CPU.
 """
 
 import unmask
@@ -12,7 +12,7 @@ model
 
 # %%
 # Eight new images. A seed stands for an endless sequence of images: the same seed always gives the same ones,
-# and another seed gives others. The model recommends 64 steps; fewer are faster.
+# and another seed gives others. The model recommends 32 steps; fewer are faster.
 
 new = model.sample(8, seed=1, steps=24)
 unmask.contact_sheet(new, columns=8)
@@ -26,7 +26,7 @@ model.sample(1, seed=1, steps=24, on_step=lambda codes: stages.append(model.prev
 unmask.contact_sheet(stages[2::3], columns=8)
 
 # %%
-# The codec alone: an image to codes and back. Samples are never sharper than this.
+# The codec encodes an image to codes and decodes them. Samples are never sharper than such a reconstruction.
 
 unmask.contact_sheet([new[0], *model.reconstruct(new[:1])], columns=2)
 

@@ -26,6 +26,6 @@ unmask.contact_sheet(pictures, columns=8)
 model.canvas((192, 64), prompt=["granny smith apples", "oranges"], steps=16, guidance=2, care="fast")
 
 # %%
-# The other way round: classify the first and the last image, with the probability of each label.
+# Image to label: classify the first and the last image, with the probability of each label.
 
 model.classify([pictures[0], pictures[-1]], ["granny smith apples", "oranges"])

@@ -1,6 +1,6 @@
 """
-Your own pictures, and captions
-===============================
+Your own images, and captions
+=============================
 
 This example fine-tunes the built-in model on a folder of other images. The codec stays as it is; the prior
 learns how their codes fit together, and their captions. The folder is generated here. Use the path of your
@@ -71,6 +71,6 @@ prompts = ["red disc", "red square", "gold disc", "gold square", *["blue square"
 unmask.contact_sheet(model.sample(8, prompts, steps=32, temperature=0.8, guidance=2), columns=8)
 
 # %%
-# The other way round: captions for an image, and how often each came up.
+# Image to caption: captions for an image, and how often each came up.
 
 model.caption([shape("red", "disc")])

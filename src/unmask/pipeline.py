@@ -234,7 +234,9 @@ class Pipeline:
         Captions of the same words in another order count as one.
         """
         if self.prior.causal:
-            raise ConfigError("an autoregressive prior reads words before codes: it captions nothing")
+            raise ConfigError(
+                "an autoregressive prior reads captions before codes, so it cannot caption images"
+            )
         if self.words.known and draws < 1:
             raise ConfigError(f"in {draws} draws no caption comes up; 1 is the least")
         nothing = self.words.ids("").to(self.device)
@@ -265,7 +267,10 @@ class Pipeline:
         if not labels or draws < 1:
             raise ConfigError(f"{len(labels)} labels and {draws} draws tell nothing; 1 of each is the least")
         if self.prior.causal and by == "label":
-            raise ConfigError("an autoregressive prior reads words before codes", hint="--by picture")
+            raise ConfigError(
+                "an autoregressive prior reads captions before codes, so it cannot classify by label",
+                hint="--by picture",
+            )
         ids = torch.stack([self.words.whole(label) for label in labels]).to(self.device)
         nats = [
             label_nats(self.prior, codes, ids)
@@ -337,7 +342,7 @@ class Pipeline:
         """What samples from the prior; a model without a prior has none."""
         if self._sampler is None:
             raise BundleError(
-                "this model is a codec alone and has no prior",
+                "this model has only a codec, no prior",
                 hint="train one:  unmask train prior CODEC DATA --out runs/prior",
             )
         return self._sampler

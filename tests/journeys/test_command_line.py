@@ -65,7 +65,7 @@ def test_what_one_process_does_is_refused_under_torchrun(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "8")
     refused = unmask("canvas", "emoji")
     assert refused.returncode == 2
-    assert refused.stderr.startswith("error: canvas is work for one process\n  without torchrun:  unmask")
+    assert refused.stderr.startswith("error: canvas runs in one process only\n  without torchrun:  unmask")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -158,7 +158,7 @@ def test_one_picture_is_enough_to_look_at(tmp_path):
 def test_what_is_not_there_is_an_error(tmp_path):
     result = unmask_data("nowhere", cwd=tmp_path)
     assert result.returncode == 2
-    assert "there is no nowhere" in result.stderr
+    assert "nowhere does not exist" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -212,7 +212,7 @@ def test_pictures_of_the_training_are_found_to_be_copies(equipped):
         ),
         (["--out", "sheet.jpg"], "does not end in .png"),
         (["--csv", "nowhere/distances.csv"], "there is no folder nowhere"),
-        (["--pictures", "nowhere"], "there is no nowhere"),
+        (["--pictures", "nowhere"], "nowhere does not exist"),
     ],
 )
 def test_a_mistake_about_neighbours_is_one_sentence(equipped, words, sentence):
@@ -253,7 +253,7 @@ def test_a_map_of_codes_needs_no_pixels(trained):
         (["--draws", "0"], "--draws and --fit-steps must be at least 1"),
         (["--map", "map.jpg"], "does not end in .png"),
         (["--csv", "nowhere/bits.csv"], "there is no folder nowhere"),
-        (["--pixels", "--fit", "nowhere"], "there is no nowhere"),
+        (["--pixels", "--fit", "nowhere"], "nowhere does not exist"),
     ],
 )
 def test_a_mistake_about_scores_is_one_sentence(trained, words, sentence):
@@ -263,7 +263,7 @@ def test_a_mistake_about_scores_is_one_sentence(trained, words, sentence):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--count", "0"], "0 pictures cannot be shown"),
+        (["--count", "0"], "--count 0 must be at least 1"),
         (["--out", "copies.jpg"], "does not end in .png"),
         (["--out", "nowhere/copies.png"], "there is no folder nowhere"),
     ],

@@ -45,7 +45,7 @@ def test_a_codec_starts_from_a_codec_and_a_prior_from_a_prior(trained, model):
 
 def test_what_cannot_be_a_start_is_refused(trained, model):
     said = trained("train", "prior", "codec/best", "discs.npy", "--init", "codec/best", code=2)
-    assert "codec alone: it has no prior to start from" in said
+    assert "only a codec, no prior to start from" in said
     said = trained("train", "codec", "--resume", "codec", "--init", model, code=2)
     assert "--init is for new ones" in said
     words = ["discs.npy", "--init", model, "--prior.width", "32", "--out", "wider", *FAST]

@@ -162,7 +162,7 @@ def test_samples_of_different_requests_are_not_mixed(shell, model, whole, tmp_pa
 
 
 def test_a_model_without_what_is_wanted_says_so(shell, trained, model, tmp_path):
-    assert "a codec alone" in shell("sample", trained.folder / "codec/best", code=2)
+    assert "only a codec" in shell("sample", trained.folder / "codec/best", code=2)
     shutil.copytree(model, tmp_path / "blind")
     manifest = tmp_path / "blind/unmask.json"
     told = json.loads(manifest.read_text())

@@ -75,7 +75,7 @@ def main(argv: list[str]) -> None:
     metrics = metrics_named(arguments.metrics)
     if (arguments.data is None) == (arguments.reference is None):
         raise ConfigError(
-            "what samples are compared with is either DATA or --reference",
+            "give either DATA or --reference to compare with",
             hint="unmask evaluate MODEL photos/  or  unmask evaluate MODEL --reference stats.safetensors",
         )
     model, processes = load_shared(arguments.model, arguments.device, arguments.backend, arguments.precision)

@@ -51,7 +51,7 @@ class Arguments:
             raise ConfigError("--int8 is for --to onnx")
         if self.to == "hub" and not (self.name and self.licence):
             raise ConfigError(
-                "others want to know what a model is called and on what terms they may use it",
+                "a model on the hub needs a name and a licence",
                 hint="--name ann/birds --licence cc-by-4.0",
             )
 

@@ -57,7 +57,9 @@ def _mask(arguments: Arguments) -> "Image.Image | Box":
         return parse_box(arguments.box)
     if arguments.mask is not None and arguments.box is None:
         return open_picture(arguments.mask, background="black")
-    raise ConfigError("say what to replace, in one way", hint="--box 40,0,96,128  or  --mask mask.png")
+    raise ConfigError(
+        "select the part to redraw, by one option", hint="--box 40,0,96,128  or  --mask mask.png"
+    )
 
 
 def parse_box(text: str) -> "Box":

@@ -120,7 +120,7 @@ def _run(argv: list[str]) -> None:
         if name in COMMANDS:
             if name not in SHARED and int(os.environ.get("WORLD_SIZE", 1)) > 1:
                 raise UnmaskError(
-                    f"{name} is work for one process", hint=f"without torchrun:  unmask {name} …"
+                    f"{name} runs in one process only", hint=f"without torchrun:  unmask {name} …"
                 )
             module, _ = COMMANDS[name]
             from unmask.cli.arguments import ARGUMENTS

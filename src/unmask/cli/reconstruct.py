@@ -52,7 +52,7 @@ class Arguments(Looking):
         """Refuse what could not be done, before anything is computed."""
         check_out(self.out)
         if self.count < 1:
-            raise ConfigError(f"{self.count} pictures cannot be shown; 1 is the least", hint="--count 16")
+            raise ConfigError(f"--count {self.count} must be at least 1", hint="--count 16")
 
 
 def main(argv: list[str]) -> None:

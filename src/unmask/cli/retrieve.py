@@ -58,7 +58,7 @@ class Arguments(Sampling):
             raise ConfigError("--count and --candidates must be at least 2, --samples and --batch 1")
         if self.candidates > self.count:
             raise ConfigError(
-                f"{self.count} captions make no {self.candidates} candidates",
+                f"--candidates {self.candidates} must not be above --count {self.count}",
                 hint=f"--candidates {self.count}",
             )
 

@@ -70,7 +70,7 @@ class Arguments(Sampling):
         if min(self.count, self.batch) < 1:
             raise ConfigError(f"{self.count} pictures, {self.batch} at a time: 1 of each is the least")
         if self.prompt is not None and self.captions is not None:
-            raise ConfigError("a prompt and a file of captions are two ways to say what to draw: take one")
+            raise ConfigError("give either a prompt or --captions, not both")
         check_out(self.grid, option="--grid")
         check_out(self.gif, ".gif", option="--gif")
 

@@ -68,7 +68,7 @@ class Arguments(Looking):
         if min(self.draws, self.fit_steps) < 1:
             raise ConfigError("--draws and --fit-steps must be at least 1")
         if self.pixels and self.fit is None and is_picture(self.data):
-            raise ConfigError("the spread of pixels is not fitted on one picture", hint="--fit photos/")
+            raise ConfigError("the spread of pixels cannot be fitted on one image", hint="--fit photos/")
         check_out(self.csv, None, option="--csv")
         check_out(self.map, option="--map")
 

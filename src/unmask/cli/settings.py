@@ -63,7 +63,7 @@ def starting_point(
     given, _ = parser.parse_known_args(argv)
     if given.resume and (given.preset or given.init):
         option = "--preset" if given.preset else "--init"
-        raise ConfigError(f"a run that goes on keeps its own settings and weights; {option} is for new ones")
+        raise ConfigError(f"a resumed run keeps its own settings and weights; {option} is for new ones")
     run = begun(given.resume, stage) if given.resume else {}
     settings = starting_settings(
         given.preset or Origin.preset,

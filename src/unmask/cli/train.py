@@ -64,11 +64,11 @@ class Arguments:
     def check(self) -> None:
         """Refuse what could not be done, before anything is computed."""
         if self.hours is not None and not 0 < self.hours < 10_000:
-            raise ConfigError(f"{self.hours} hours are no time to train for", hint="--hours 2")
+            raise ConfigError(f"--hours {self.hours} must be above 0 and below 10,000", hint="--hours 2")
         if self.codec and (self.init or self.size):
-            raise ConfigError("a codec that is used as it is brings weights and size: no --init, no --size")
+            raise ConfigError("--codec determines weights and size: leave out --init and --size")
         if self.init and self.size:
-            raise ConfigError("the model to start from has its own size: leave --size")
+            raise ConfigError("--init determines the size: leave out --size")
 
 
 def main(argv: list[str]) -> None:

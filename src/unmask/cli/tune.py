@@ -62,8 +62,8 @@ def main(argv: list[str]) -> None:
 
     if arguments.save is None and not Path(arguments.model).exists():
         raise ConfigError(
-            f"{arguments.model} is shared, and new settings are for a model of your own",
-            hint=f"keep them in a copy:  unmask tune {arguments.model} {arguments.data} --save FOLDER",
+            f"settings cannot be stored in {arguments.model}, which is built in or from the hub",
+            hint=f"store them in a copy:  unmask tune {arguments.model} {arguments.data} --save FOLDER",
         )
     folder = arguments.save or locate(arguments.model)
     bundle = open_model(arguments.model)

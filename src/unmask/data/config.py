@@ -50,11 +50,11 @@ class ImagesConfig:
             raise ConfigError(f"size={self.size} is not a number of pixels; it must be at least 1")
         if not 1 <= self.scale[0] <= self.scale[1] < math.inf:
             raise ConfigError(
-                f"scale={self.scale[0]:g} {self.scale[1]:g} is no range of scales from 1 on",
+                f"scale={self.scale[0]:g} {self.scale[1]:g} is not a range of numbers from 1 up",
                 hint="such as  --images.crop random --images.scale 1.5 3",
             )
         if self.crops < 1:
-            raise ConfigError(f"crops={self.crops} leaves nothing of a picture; it must be at least 1")
+            raise ConfigError(f"crops={self.crops} must be at least 1")
         if not 0 <= self.validation < 1:
             raise ConfigError(
                 f"validation={self.validation} is not a share of the pictures from 0 to below 1"
@@ -66,7 +66,7 @@ class ImagesConfig:
         if self.workers < 0:
             raise ConfigError(f"workers={self.workers} is not a number of threads; 0 means one for each core")
         if self.caption_words < 1:
-            raise ConfigError(f"caption-words={self.caption_words} leaves nothing of a caption")
+            raise ConfigError(f"caption-words={self.caption_words} must be at least 1")
         num_clusters(self.captions)
         _check_colour(self.background)
 

@@ -46,7 +46,7 @@ def _open_path(path: Path) -> Source:
         return IdxSource(path, files) if (files := idx_files(path)) else FolderSource(path)
     if not path.exists():
         raise DataError(
-            f"there is no {path}; wanted a folder, an archive or an array of pictures, or a built-in set",
+            f"{path} does not exist; wanted a folder, an archive or an array of images, or a built-in set",
             hint=f"what is built in:  {', '.join(BUILTIN_SETS)}",
         )
     if not path.is_file():

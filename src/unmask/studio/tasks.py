@@ -146,7 +146,7 @@ def _options(request: Drawing, model: Pipeline) -> Options:
 def _check_captions(model: Pipeline, text: str) -> None:
     model.words.known.encode_prompt(text)
     if model.prior.causal:
-        raise ConfigError("an autoregressive prior reads words before codes: it captions nothing")
+        raise ConfigError("an autoregressive prior reads captions before codes, so it cannot caption images")
 
 
 def settings_of(request: Drawing, model: Pipeline) -> Settings:
@@ -163,7 +163,7 @@ def _selected(request: Inpaint) -> Image.Image | Box:
         return receive(request.mask, background="black")
     if request.box is not None and request.mask is None:
         return request.box
-    raise DataError("say what to replace, in one way: a mask or a box")
+    raise DataError("select the part to redraw, in one way: by a mask or by a box")
 
 
 def _reporting(report: Reporter, model: Pipeline, num_codes: int, show: Show) -> OnStep:

@@ -110,7 +110,7 @@ def _network_of(model: str, stage: Stage) -> dict[str, Any]:
 
     bundle = open_model(model)
     if stage not in bundle.parts:
-        raise BundleError(f"{model} is a codec alone: it has no prior to start from")
+        raise BundleError(f"{model} has only a codec, no prior to start from")
     config = bundle.parts[stage].config
     if stage == "prior":
         settled = ("codebook_size", "grid", "words", "caption_length")  # by codec and captions

@@ -204,7 +204,7 @@ def _prior_over(codec: Part, init: str) -> Part:
     """The prior of the model ``init``, if it speaks of this codec's codes."""
     model = open_model(init)
     if model.prior is None:
-        raise BundleError(f"{init} is a codec alone: it has no prior to start from")
+        raise BundleError(f"{init} has only a codec, no prior to start from")
     if model.codec.fingerprint != codec.fingerprint:
         found, wanted = model.codec.fingerprint, codec.fingerprint
         raise BundleError(

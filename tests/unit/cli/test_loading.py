@@ -41,7 +41,7 @@ def test_a_single_file_is_scored(photos, capsys):
     wanted = load("emoji", "cpu").score(["photos/03.png"], draws=2)
     assert f"at most {wanted.mean:.4f}" in said
     assert "bits per code, 1 picture;" in said
-    with pytest.raises(ConfigError, match="not fitted on one picture"):
+    with pytest.raises(ConfigError, match="cannot be fitted on one image"):
         run_command(["score", "emoji", "photos/03.png", "--pixels"])
 
 

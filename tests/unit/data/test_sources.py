@@ -263,7 +263,7 @@ class TestOpenSource:
             open_source(str(folder)).read_beside("metadata.jsonl")
 
     def test_what_is_not_there_is_named(self, tmp_path):
-        with pytest.raises(DataError, match=r"there is no .*photos"):
+        with pytest.raises(DataError, match=r"photos does not exist"):
             open_source(str(tmp_path / "photos"))
 
     def test_one_picture_is_not_a_set(self, folder):

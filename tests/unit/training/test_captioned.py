@@ -302,7 +302,7 @@ def test_samples_are_looked_for_among_pictures_of_other_captions(named, capsys):
     ("words", "sentence"),
     [
         (["prior/best", "--candidates", "11"], "of known words"),
-        (["prior/best", "--candidates", "3", "--count", "2"], "2 captions make no 3 candidates"),
+        (["prior/best", "--candidates", "3", "--count", "2"], "--candidates 3 must not be above --count 2"),
         (["prior/best", "--samples", "0"], "must be at least"),
         (["codec/best"], "has no prior"),
     ],
