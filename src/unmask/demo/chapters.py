@@ -31,11 +31,11 @@ def _chapter(title: str, *, columns: int = 1, telling: bool = False) -> Callable
     return put
 
 
-@_chapter("There and back", telling=True)
+@_chapter("Images to codes and back", telling=True)
 def reconstructions(demo: Demo) -> Iterator[Figure]:
-    """The codec turns an image into a small grid of codes, each one of a few hundred words for a patch,
-    and back. What it loses here, no sample can have. These are validation images, which it was not
-    trained on; below each row is what came back."""
+    """The codec encodes an image to a small grid of codes, each one of a few hundred for a patch, and decodes
+    them. Samples are never sharper than these reconstructions. These are validation images, which were not
+    trained on; below each row are their reconstructions."""
     sheet = demo.folder / "validation.png"
     demo.unmask("reconstruct MODEL DATA --count 16 --no-fid --out OUT", OUT=sheet)
     yield Figure(path=sheet, alt="Rows of images, and below each row the same images after the codec")
@@ -43,25 +43,25 @@ def reconstructions(demo: Demo) -> Iterator[Figure]:
 
 @_chapter("New images", columns=3)
 def samples(demo: Demo) -> Iterator[Figure]:
-    """The prior starts from a grid on which every code is masked, and reveals them in random order. In
-    few steps it has to reveal many codes at once, which then do not know of each other: faster, and less
-    coherent. The seed is the same in all three."""
+    """The prior starts from a fully masked grid and reveals codes in random order. With few steps it reveals
+    many codes at once, independently of each other: faster, and less coherent. The seed is the same in all
+    three."""
     captions = {f"--steps {steps}": f"{steps} steps · {{:.2g}} s an image" for steps in STEPS}
     return _compared(demo, 9, captions)
 
 
-@_chapter("Second thoughts", columns=3)
+@_chapter("Remasking", columns=3)
 def remasking(demo: Demo) -> Iterator[Figure]:
-    """A code that is drawn early is drawn with little to go by. With `--remask` some are taken back in
-    every step and drawn again, now that more is known. Both sheets have the same seed and as many steps."""
-    captions = {"--remask 0": "each code drawn once", "--remask 1": "codes taken back and drawn again"}
+    """A code that is drawn early is drawn with little context. With `--remask`, every step masks some codes
+    again and redraws them, now that more is known. Both sheets have the same seed and number of steps."""
+    captions = {"--remask 0": "each code drawn once", "--remask 1": "some codes redrawn in every step"}
     return _compared(demo, 9, captions)
 
 
 @_chapter("Temperature", columns=3)
 def temperatures(demo: Demo) -> Iterator[Figure]:
-    """Below 1 the likelier codes are preferred: cleaner images and less variety. Above 1 it is the other
-    way round. The best value depends on the number of steps."""
+    """Below 1, more likely codes are preferred: cleaner images, less diversity. Above 1, the opposite. The
+    best value depends on the number of steps."""
     return _compared(demo, 4, {f"--temperature {T}": f"temperature {T}" for T in (0.6, 0.9, 1.2)})
 
 
@@ -78,19 +78,18 @@ def _compared(demo: Demo, count: int, captions: Mapping[str, str]) -> Iterator[F
 
 @_chapter("Unmasking, step by step")
 def animation(demo: Demo) -> Iterator[Figure]:
-    """What is grey is not known yet. There is no order from left to right: any code may come next, and
-    looks at all that are known by then."""
+    """Grey codes are still masked. The order is random: each code is predicted from all codes known so
+    far, wherever they are."""
     film, last = demo.folder / "unmasking.gif", demo.folder / "last.png"
     line = "sample MODEL --count 4 --steps 32 --remask 0 --seed 1 --out OUT --grid GRID --gif GIF"
     demo.unmask(line, OUT=demo.folder / "images", GRID=last, GIF=film)
     yield Figure(path=film, alt="Four images appear patch by patch out of grey", zoom=3, still=last)
 
 
-@_chapter("A part, drawn anew", columns=6)
+@_chapter("Inpainting", columns=6)
 def inpainting(demo: Demo) -> Iterator[Figure]:
-    """What is in the box is forgotten and drawn again to fit the rest, in as many versions as you like.
-    With `--rank` the likeliest comes first. All other pixels stay as they are, bit for bit, but for a
-    narrow seam."""
+    """The box is masked and redrawn to fit the rest, in as many versions as you like. With `--rank` the most
+    likely version comes first. All other pixels stay the same, bit for bit, except for a narrow seam."""
     name, pixels = _named(demo, "grinning face")
     original, size = _keep(pixels, demo.folder / "original.png"), len(pixels)
     box = (size // 8, 7 * size // 16, 3 * size // 4, 7 * size // 16)  # the mouth of a face
@@ -102,9 +101,9 @@ def inpainting(demo: Demo) -> Iterator[Figure]:
     yield from _versions(demo, line, IMAGE=original, BOX=",".join(map(str, box)))
 
 
-@_chapter("Beyond the edge", columns=5)
+@_chapter("Outpainting", columns=5)
 def outpainting(demo: Demo) -> Iterator[Figure]:
-    """The same with what lies outside: half an image that the model has never seen, and ways to go on."""
+    """The same beyond the edges: half a validation image, and versions of the other half."""
     name, pixels = _named(demo, "koala")
     middle = len(pixels) // 2
     half = _keep(pixels[:, :middle], demo.folder / "half.png")
@@ -123,9 +122,9 @@ def _versions(demo: Demo, line: str, **values: object) -> Iterator[Figure]:
 
 @_chapter("A wide canvas")
 def canvas(demo: Demo) -> Iterator[Figure]:
-    """Larger than any image of the training, by the built-in model of fruit, which knows words. Windows of
-    the trained size slide over the canvas, and what a code could be is the mean of what all windows say
-    that hold it. They agree where they overlap; words stand along the canvas."""
+    """Larger than any training image, by the built-in model `fruit`, with two prompts along the canvas. The
+    model sees the canvas through windows of its training size. For each code, the predictions of the windows
+    that contain it are averaged."""
     out, prompts = demo.folder / "wide.png", ("granny smith apples", "oranges")
     line = "canvas fruit FIRST SECOND --size 384x96 --guidance 2 --out OUT"
     demo.unmask(line, FIRST=prompts[0], SECOND=prompts[1], OUT=out)
@@ -134,9 +133,9 @@ def canvas(demo: Demo) -> Iterator[Figure]:
 
 @_chapter("How likely is it?", columns=2)
 def likelihood(demo: Demo) -> Iterator[Figure]:
-    """A prior can also be asked how many bits it needs for the codes of an image: few for what it
-    expects, many for what it finds strange. A mirrored image should cost as much as the original, since
-    it was trained on both; a broken one should cost more, and the more so the worse."""
+    """The prior also measures likelihood: the bits that it needs for the codes of an image, few for what it
+    expects, many for what it does not. A mirrored image should cost as much as the original, since the model
+    was trained on both. A corrupted one should cost more, the more it is corrupted."""
     folders: dict[str, Path] = {}
     for number, pixels in enumerate(demo.validation.read(demo.validation.spread(6))):
         for name, changed in broken(pixels, generator(0, "demo", number)).items():
@@ -167,9 +166,9 @@ def broken(pixels: Pixels8, rng: torch.Generator) -> dict[str, Pixels8]:
 
 @_chapter("Are they copies?", telling=True)
 def neighbours(demo: Demo) -> Iterator[Figure]:
-    """Every sample of 128 steps beside the training images nearest to it, pixel by pixel (`--by lpips`
-    measures as eyes do, once `unmask weights get lpips-alex` has fetched a network). A model that copies
-    would be much nearer to the training images than validation images are."""
+    """Every sample of 128 steps beside its nearest training images, pixel by pixel. (`--by lpips` compares
+    appearance; it needs `unmask weights get lpips-alex` once.) The samples of a model that copies would be
+    much nearer to the training images than validation images are."""
     out = demo.folder / "nearest.png"
     line = "neighbours MODEL DATA --pictures IMAGES --by pixels --count 8 --out OUT"
     demo.unmask(line, IMAGES=demo.samples, OUT=out)
@@ -178,11 +177,11 @@ def neighbours(demo: Demo) -> Iterator[Figure]:
     yield Figure(path=out, alt=alt, caption=caption, zoom=1)
 
 
-@_chapter("Learning, from nothing", columns=2)
+@_chapter("Training from scratch", columns=2)
 def training(demo: Demo) -> Iterator[Figure]:
     """Both stages of a model so small that it learns something in a minute: images of 32×32 pixels, 8×8
-    codes of 64, a Transformer of two layers. It stays blurry. The commands for a real one are the same,
-    with another `--preset` and patience."""
+    codes of 64, a Transformer of two layers. It stays blurry. A real model takes the same commands, another
+    `--preset` and more time."""
     codec, prior = demo.folder / "codec", demo.folder / "prior"
     every = TRAINING_STEPS // VALIDATIONS
     options = f"--preset tiny --loop.steps {TRAINING_STEPS} --loop.validate-every {every} --out OUT"
