@@ -59,7 +59,7 @@ class Vocabulary:
         """Tokens of what a user asks for, as many as it has words: each must be known, and all must fit."""
         words = words_of(text)
         if unknown := [word for word in words if word not in self._numbers]:
-            raise ConfigError(f"the model knows no {self._suggest(unknown)}")
+            raise ConfigError(f"the model does not know {self._suggest(unknown)}")
         if len(words) > self.length:
             raise ConfigError(f"{text!r} has {len(words)} words; the model takes {self.length} at most")
         return [self._numbers[word] for word in words]
@@ -74,7 +74,7 @@ class Vocabulary:
         return " ".join(self.words[token - 1] for token in tokens if token != END)
 
     def _suggest(self, unknown: Sequence[str]) -> str:
-        return " and no ".join(f"{word!r}{self._instead_of(word)}" for word in unknown)
+        return " or ".join(f"{word!r}{self._instead_of(word)}" for word in unknown)
 
     def _instead_of(self, word: str) -> str:
         """Known words like one that is not; where there are few, all of them."""

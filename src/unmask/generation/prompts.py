@@ -43,7 +43,7 @@ class Words:
         """The vocabulary, of which there must be one."""
         if self.vocabulary is None:
             raise ConfigError(
-                "this model knows no words: it was trained without captions",
+                "this model was trained without captions",
                 hint="train another on pictures with captions: docs/captions.md",
             )
         return self.vocabulary

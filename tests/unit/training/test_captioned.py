@@ -257,7 +257,7 @@ def test_a_model_without_words_says_so(place):
     assert "words" not in model.about
     assert model.settings("sample") == Settings(steps=64, temperature=0.9, remask=1.0)
     assert model.sample(1, steps=2)[0].size == (16, 16)
-    with pytest.raises(ConfigError, match="knows no words"):
+    with pytest.raises(ConfigError, match="trained without captions"):
         model.sample(1, "red house")
 
 
