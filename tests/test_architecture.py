@@ -100,7 +100,7 @@ def test_help_does_not_wait_for_torch():
 
 def test_the_walks_name_functions_that_are_where_they_say():
     page = (SOURCE.parents[1] / "docs/architecture.md").read_text()
-    walks = page.split("## Two walks")[1].split("## Contracts")[0].split("```")[1::2]
+    walks = page.split("## Two call graphs")[1].split("## Contracts")[0].split("```")[1::2]
     steps = [
         re.match(r" *([\w/]+\.py) +(\S+)((?:, \w+)*)", line) for walk in walks for line in walk.splitlines()
     ]
