@@ -294,18 +294,6 @@ SETTINGS = {each.name: _described(each.name, each.default, each.metadata) for ea
 """Every setting by its name."""
 
 
-def untuned(*, captioned: bool) -> dict[str, dict[str, Any]]:
-    """What a new model recommends, as far as is known without measuring it: that is for ``unmask tune``.
-
-    With captions, guidance is worth more than the steps that it costs.
-    """
-    sample: dict[str, Any] = {"steps": 64, "temperature": 0.9, "remask": 1.0}
-    if captioned:
-        sample = {"steps": 32, "temperature": 0.85, "remask": 0.5, "guidance": 2.0}
-    larger = {"temperature": 0.8, "remask": 1.0}
-    return {RECOMMENDED: {"sample": sample, "canvas": larger, "edit": larger}}
-
-
 def choose(
     use: Use,
     sampling: Mapping[str, Mapping[str, Any]],

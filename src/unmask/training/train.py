@@ -57,15 +57,10 @@ def train_codec(
     # After what may be refused: this can take hours.
     pixels = prepare_pixels(source, data, settings.images, engine)
     task = CodecTask(
-        settings.codec,
-        settings.loss,
-        settings.optim,
-        settings.loop,
+        settings,
         engine,
         pixels.split("train"),
         pixels.split("validation"),
-        flip=settings.images.flip,
-        shift=settings.images.shift,
         kept=start,
         perceptual=perceptual,
         inception=inception,
@@ -119,10 +114,7 @@ def train_prior(
     codes, images = find_codes(model, data, settings.images, engine, precision)
     settings = replace(settings, images=images)
     task = PriorTask(
-        settings.prior,
-        settings.diffusion,
-        settings.optim,
-        settings.loop,
+        settings,
         engine,
         codes,
         codec=model.codec,
