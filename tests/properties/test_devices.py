@@ -311,9 +311,8 @@ def test_a_codec_trains_alike_by_lpips_and_is_validated_by_fid(train, monkeypatc
         return module
 
     layers = drawn(inception._inception()).state_dict()
-    monkeypatch.setattr("unmask.evaluation.inception.weights.require", lambda name: layers)
-    vgg = drawn(Perceptual("vgg")).state_dict()
-    monkeypatch.setattr("unmask.training.train.require", lambda name: vgg)
+    known = {"inception": layers, "lpips-vgg": drawn(Perceptual("vgg")).state_dict()}
+    monkeypatch.setattr("unmask.third_party.weights.require", known.get)
     preset = replace(CODEC, loss=replace(CODEC.loss, perceptual="vgg"), validation_fid=True)
     here, _ = train(train_codec, "cpu", preset=preset)
     with PretendGPU(float64=False):

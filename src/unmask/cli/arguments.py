@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, fields, make_dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, dataclass_transform
 
 from tyro.conf import Positional, arg
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
@@ -129,8 +129,10 @@ class SettingsFlags:
 SettingsOption = Annotated[SettingsFlags, arg(name="")]
 
 
-def shared_last(kind: type[T]) -> type[T]:
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+def command_line(kind: type[T]) -> type[T]:
     """The arguments of a command, which shares some with others: its help shows those after its own."""
+    kind = dataclass(frozen=True, kw_only=True)(kind)
     every, own = kind.__dataclass_fields__, [name for name in kind.__annotations__ if name != "sampling"]
     rest = [name for name in every if name not in ("model", "sampling", *own)]
     order = dict.fromkeys(name for name in ("model", *own, *rest, "sampling") if name in every)
@@ -179,14 +181,15 @@ class Sampling(Drawing):
     """Pictures drawn at a time."""
 
 
-def settings_flags(use: Use, *, swept: bool = False) -> type[SettingsFlags]:
-    """Flags for every setting of a use, or for lists of their values."""
+def settings_flags(use: Use, *, swept: bool = False) -> Any:
+    """A field with flags for every setting of a use, or for lists of their values."""
     flags = [
         (name, _flag(setting, swept), field(default=NOT_GIVEN))
         for name, setting in SETTINGS.items()
         if use in setting.uses
     ]
-    return make_dataclass("SettingsFlags", flags, bases=(SettingsFlags,), frozen=True, kw_only=True)
+    kind = make_dataclass("SettingsFlags", flags, bases=(SettingsFlags,), frozen=True, kw_only=True)
+    return field(default_factory=kind)
 
 
 def _flag(setting: Setting, swept: bool) -> Any:

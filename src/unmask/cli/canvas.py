@@ -1,14 +1,13 @@
 """``unmask canvas``: a picture larger than any of the training."""
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 from tyro.conf import Positional, arg
 
-from unmask.cli.arguments import Drawing, SettingsOption, settings_flags, shared_last
+from unmask.cli.arguments import Drawing, SettingsOption, command_line, settings_flags
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out
 from unmask.cli.results import tell
@@ -27,8 +26,7 @@ HELP = """Draw a picture larger than those that the model was trained on.
 What a code could be is the mean of what all windows of the trained size that contain it say."""
 
 
-@shared_last
-@dataclass(frozen=True, kw_only=True)
+@command_line
 class Arguments(Drawing):
     """Arguments of the command."""
 
@@ -40,7 +38,7 @@ class Arguments(Drawing):
     """What to draw, in words that the model knows. Several stand in a row along the longer side."""
     negative: str = ""
     """What guidance leads away from."""
-    sampling: SettingsOption = field(default_factory=settings_flags("canvas"))
+    sampling: SettingsOption = settings_flags("canvas")
 
 
 def main(argv: list[str]) -> None:

@@ -1,7 +1,6 @@
 """``unmask classify``: which label pictures have, and how often the model is right."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,13 +9,14 @@ from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
-from unmask.cli.arguments import Amount, Data, Looking, shared_last
+from unmask.cli.arguments import Amount, Data, Looking, command_line
 from unmask.cli.loading import load_model, open_images
 from unmask.cli.pictures import check_out, write_rows
 from unmask.cli.results import tell
+from unmask.data.pixels import spread
 from unmask.errors import ConfigError, DataError
 from unmask.evaluation.config import Evidence
-from unmask.progress import say
+from unmask.progress import bar, say
 
 if TYPE_CHECKING:
     from unmask.pipeline import Pipeline
@@ -31,8 +31,7 @@ Labels are the captions that the pictures of DATA have. For single pictures, in 
 SHOWN = 30  # labels of the table
 
 
-@shared_last
-@dataclass(frozen=True, kw_only=True)
+@command_line
 class Arguments(Looking):
     """Arguments of the command."""
 
@@ -47,8 +46,7 @@ class Arguments(Looking):
     csv: Path | None = None
     """A file for the label of each picture, and the one found."""
 
-    def check(self) -> None:
-        """Refuse what could not be done, before anything is computed."""
+    def __post_init__(self) -> None:
         if min(1 if self.count is None else self.count, self.draws) < 1:
             raise ConfigError(f"{self.count} pictures, {self.draws} draws: 1 of each is the least")
         check_out(self.csv, None, option="--csv")
@@ -57,9 +55,6 @@ class Arguments(Looking):
 def main(argv: list[str]) -> None:
     """Classify, then print how often the label was right."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask classify", description=HELP)
-    arguments.check()
-    from unmask.data.pixels import spread
-    from unmask.progress import bar
 
     model = load_model(arguments.model, arguments.device)
     pixels = open_images(model, arguments.data, arguments.split, captions="auto")

@@ -42,8 +42,7 @@ class Arguments:
     picture: Path | None = None
     """hub: a PNG for the card, such as a sheet of samples."""
 
-    def check(self) -> None:
-        """Refuse what could not be done, before anything is computed."""
+    def __post_init__(self) -> None:
         if self.to != "hub" and (self.name or self.licence or self.picture):
             raise ConfigError("--name, --licence and --picture are for --to hub")
         if self.to != "onnx" and self.int8:
@@ -58,7 +57,6 @@ class Arguments:
 def main(argv: list[str]) -> None:
     """Write the folder and say what is in it."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask export", description=HELP)
-    arguments.check()
     from unmask.models import open_model
 
     model = open_model(arguments.model)

@@ -1,11 +1,10 @@
 """``unmask extend``: what could be beyond the edges of a picture."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
-from unmask.cli.arguments import Amount, shared_last
+from unmask.cli.arguments import Amount, command_line
 from unmask.cli.edits import EditArguments, Seam
 
 HELP = """Make a picture larger: the model draws what could lie beyond its edges.
@@ -17,8 +16,7 @@ The picture stays as it is, except for a seam along the edges that were moved, h
 new fades into old; --seam 0 leaves it out. Its contents should be as large as in the training pictures."""
 
 
-@shared_last
-@dataclass(frozen=True, kw_only=True)
+@command_line
 class Arguments(EditArguments):
     """Arguments of the command."""
 

@@ -1,13 +1,12 @@
 """``unmask inpaint``: a part of a picture, drawn anew."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from unmask.cli.arguments import shared_last
+from unmask.cli.arguments import command_line
 from unmask.cli.edits import EditArguments, Seam, Unlikely
 from unmask.data.pictures import open_picture
 from unmask.errors import ConfigError
@@ -28,8 +27,7 @@ fades into old; --seam 0 leaves it out. Pictures may be of any size from the tra
 things at the size at which it saw them: shrink photographs until their contents are as large as there."""
 
 
-@shared_last
-@dataclass(frozen=True, kw_only=True)
+@command_line
 class Arguments(EditArguments):
     """Arguments of the command."""
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Literal
@@ -10,17 +9,18 @@ from typing import TYPE_CHECKING, Literal
 import tyro
 from PIL import Image, ImageOps
 
-from unmask.cli.arguments import Amount, Looking, shared_last
+from unmask.cli.arguments import Amount, Looking, command_line
 from unmask.cli.loading import is_picture, load_shared, open_images
 from unmask.cli.pictures import check_out, write_pictures, write_rows
 from unmask.cli.results import tell
+from unmask.data.pixels import PixelSet
+from unmask.distributed import Processes
 from unmask.errors import ConfigError
+from unmask.progress import bar
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from unmask.data.pixels import PixelSet
-    from unmask.distributed import Processes
     from unmask.evaluation.pixel_likelihood import ScaleHead
     from unmask.pipeline import Pipeline
 
@@ -38,8 +38,7 @@ bits of codes are exact. Fewer bits: likelier pictures."""
 SHOWN = 8  # pictures of a map
 
 
-@shared_last
-@dataclass(frozen=True, kw_only=True)
+@command_line
 class Arguments(Looking):
     """Arguments of the command."""
 
@@ -61,8 +60,7 @@ class Arguments(Looking):
     map: Path | None = None
     """A file for a picture of where the bits are, a PNG."""
 
-    def check(self) -> None:
-        """Refuse what could not be done, before anything is computed."""
+    def __post_init__(self) -> None:
         if min(self.draws, self.fit_steps) < 1:
             raise ConfigError("--draws and --fit-steps must be at least 1")
         if self.pixels and self.fit is None and is_picture(self.data):
@@ -74,8 +72,6 @@ class Arguments(Looking):
 def main(argv: list[str]) -> None:
     """Score and print the means with their standard errors."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask score", description=HELP)
-    arguments.check()
-    from unmask.progress import bar
 
     model, processes = load_shared(arguments.model, arguments.device)
     pixels = open_images(model, arguments.data, arguments.split, processes=processes)
@@ -121,7 +117,6 @@ def _measured(mean: float, standard_error: float) -> str:
 
 def _fitted(model: "Pipeline", arguments: Arguments) -> "ScaleHead":
     from unmask.evaluation.pixel_likelihood import scale_head
-    from unmask.progress import bar
 
     pixels = model.open(arguments.fit) if arguments.fit else model.open(arguments.data, "train")
     with bar("fitting the spread of pixels", unit="steps") as report:
@@ -133,14 +128,13 @@ def _fitted(model: "Pipeline", arguments: Arguments) -> "ScaleHead":
 def _per_dimension(
     model: "Pipeline",
     head: "ScaleHead",
-    pixels: "PixelSet",
+    pixels: PixelSet,
     bits_per_code: list[float],
     bits: int,
-    processes: "Processes",
+    processes: Processes,
 ) -> dict[str, list[float]]:
     """Print the means; what each picture costs, in columns."""
     from unmask.evaluation.pixel_likelihood import bits_per_dimension
-    from unmask.progress import bar
 
     with bar("scoring pixels") as report:
         found = bits_per_dimension(
@@ -159,16 +153,14 @@ def _per_dimension(
     }
 
 
-def _rows(pixels: "PixelSet", columns: dict[str, list[float]]) -> Iterator[Sequence[str]]:
+def _rows(pixels: PixelSet, columns: dict[str, list[float]]) -> Iterator[Sequence[str]]:
     """The table of all pictures, its heading first."""
     yield "picture", *columns
     for name, *values in zip(pixels.names, *columns.values(), strict=True):
         yield name, *(f"{value:.6f}" for value in values)
 
 
-def _map(
-    model: "Pipeline", head: "ScaleHead | None", pixels: "PixelSet", arguments: Arguments
-) -> Image.Image:
+def _map(model: "Pipeline", head: "ScaleHead | None", pixels: PixelSet, arguments: Arguments) -> Image.Image:
     """Rows of a picture, what its codes decode to, the bits of its pixels where scored, and of its codes."""
     import torch
     from einops import rearrange, repeat

@@ -1,11 +1,10 @@
 """``unmask vary``: a picture, a little different."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
-from unmask.cli.arguments import shared_last
+from unmask.cli.arguments import command_line
 from unmask.cli.edits import EditArguments, Unlikely
 
 HELP = """Draw variations of a picture: a share of its codes is drawn again, the others stay.
@@ -17,8 +16,7 @@ Each variation draws other codes. At strength 1 nothing of the picture is left. 
 of the picture selected; all pixels come from the codec, those of codes that stay too."""
 
 
-@shared_last
-@dataclass(frozen=True, kw_only=True)
+@command_line
 class Arguments(EditArguments):
     """Arguments of the command."""
 

@@ -10,12 +10,12 @@ from unmask.config import CodecTraining, PriorTraining, to_json
 from unmask.data.sources import open_source
 from unmask.devices import Precision, tuned_allocator
 from unmask.errors import BundleError, ConfigError
+from unmask.evaluation.features import lpips
 from unmask.evaluation.inception import Inception
 from unmask.models import codec_from, open_model
 from unmask.presets import DEFAULT, codec_preset, prior_preset
 from unmask.progress import say
 from unmask.storage.bundles import Bundle, Part
-from unmask.third_party.weights import require
 from unmask.training.codec_task import CodecTask
 from unmask.training.engine import Engine
 from unmask.training.inputs import find_codes, lasting, lasting_data, prepare_pixels
@@ -155,11 +155,7 @@ def _codes_precision(run_config: Mapping[str, Any]) -> Precision:
 def perceptual_of(settings: CodecTraining) -> Perceptual | None:
     """The perceptual loss of a training, if it has one."""
     net = settings.loss.perceptual
-    if net == "off":
-        return None
-    perceptual = Perceptual(net)
-    perceptual.load_state_dict(require(f"lpips-{net}"))
-    return perceptual
+    return None if net == "off" else lpips(net)
 
 
 def _about_codec(model: Bundle) -> dict[str, Any]:
