@@ -166,7 +166,6 @@ def _map(model: "Pipeline", head: "ScaleHead | None", pixels: PixelSet, argument
     from einops import rearrange, repeat
 
     from unmask.data.transforms import contact_sheet, to_pictures, to_tensor
-    from unmask.diffusion.likelihood import code_nats
     from unmask.evaluation.pixel_likelihood import pixel_nats
 
     images = to_tensor(pixels.read(pixels.spread(SHOWN))).to(model.device)
@@ -177,7 +176,7 @@ def _map(model: "Pipeline", head: "ScaleHead | None", pixels: PixelSet, argument
         bits = pixel_nats(model.codec, head, images, arguments.bits).sum(1) / math.log(2)
         columns.append(_heat(bits, "a pixel"))
     flat = rearrange(codes, "B h w -> B (h w)")
-    nats = code_nats(model.sampler.unconditional, flat, 0, num_pairs=arguments.draws, seed=arguments.seed)
+    nats = model.sampler.likelihood.code_nats(flat, 0, num_pairs=arguments.draws, seed=arguments.seed)
     by_code = rearrange(nats / math.log(2), "B (h w) -> B h w", h=codes.shape[1])
     factor = model.codec.config.factor
     columns.append(_heat(repeat(by_code, "B h w -> B (h y) (w x)", y=factor, x=factor), "a code"))

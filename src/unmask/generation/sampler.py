@@ -16,7 +16,7 @@ from unmask.diffusion.autoregressive import Continuer, autoregress
 from unmask.diffusion.fill import Denoiser, OnStep, Watch
 from unmask.diffusion.first_pass import RememberedStart
 from unmask.diffusion.guidance import Given, Guided, GuidedContinuer, with_words
-from unmask.diffusion.likelihood import Prior
+from unmask.diffusion.likelihood import Bound, likelihood_of
 from unmask.diffusion.precision import InBfloat16
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.schedule import Curve
@@ -130,9 +130,14 @@ class Sampler:
         return RememberedStart(InBfloat16(prior) if self._in_bfloat16 else prior)
 
     @property
-    def unconditional(self) -> Prior:
-        """The prior of codes alone, told nothing in words."""
-        return Given(self.prior, words=self.words.ids("")) if self.words.length else self.prior
+    def likelihood(self) -> Bound:
+        """What codes alone are scored by: the prior, told nothing in words."""
+        return likelihood_of(Given(self.prior, words=self.words.ids("")) if self.words.length else self.prior)
+
+    def check_captions(self) -> None:
+        """Refuse a prior that cannot be asked for words given codes."""
+        if self.prior.causal:
+            raise ConfigError("an autoregressive prior reads words before codes: it captions nothing")
 
     def request(
         self,

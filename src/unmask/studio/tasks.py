@@ -56,7 +56,8 @@ def task_of(request: Request, model: Pipeline) -> Task:
         case Reconstruct():
             return partial(reconstruct, model, _picture(request, model))
         case Caption():
-            _check_captions(model, request.words)
+            model.words.known.encode_prompt(request.words)
+            model.sampler.check_captions()
             asked = request.draws, request.seed, request.words
             return partial(caption, model, _picture(request, model), *asked)
         case Score():
@@ -141,12 +142,6 @@ def _told(request: Drawing, model: Pipeline) -> Editor:
 
 def _options(request: Drawing, model: Pipeline) -> Options:
     return {"negative": request.negative, "seed": request.seed, "settings": settings_of(request, model)}
-
-
-def _check_captions(model: Pipeline, text: str) -> None:
-    model.words.known.encode_prompt(text)
-    if model.prior.causal:
-        raise ConfigError("an autoregressive prior reads words before codes: it captions nothing")
 
 
 def settings_of(request: Drawing, model: Pipeline) -> Settings:
