@@ -40,7 +40,8 @@ from unmask.data.provenance import inscribed
 from unmask.data.splits import Part
 from unmask.data.transforms import to_pictures, to_tensor
 from unmask.devices import Precision, require_device
-from unmask.diffusion.settings import Changes, Settings, Use, choose
+from unmask.diffusion.choose import choose
+from unmask.diffusion.settings import Changes, Settings, Use
 from unmask.distributed import ALONE, Group
 from unmask.errors import BundleError, ConfigError
 from unmask.generation import edits
@@ -178,9 +179,8 @@ class Pipeline:
         With ``captions`` "auto" they are looked for as in a training; more in ``ImagesConfig``.
 
         What is decoded, by all ``processes``, is kept on disk as in the training, or else by each for as long
-        as the set is used. A whole
-        set is not cut into the random crops of the training, and no picture of the model's own size in it is
-        too small, whatever the training left out.
+        as the set is used. A whole set is not cut into the random crops of the training, and no picture of
+        the model's own size in it is too small, whatever the training left out.
         """
         images = replace(self.images, captions=captions)
         if split is None:

@@ -13,6 +13,7 @@ from torch import Tensor
 from unmask.data.provenance import Provenance
 from unmask.devices import Precision, wants_bfloat16
 from unmask.diffusion.autoregressive import Continuer, autoregress
+from unmask.diffusion.choose import choose
 from unmask.diffusion.fill import Denoiser, OnStep, Watch
 from unmask.diffusion.first_pass import RememberedStart
 from unmask.diffusion.guidance import Given, Guided, GuidedContinuer, with_words
@@ -20,7 +21,7 @@ from unmask.diffusion.likelihood import Bound, likelihood_of
 from unmask.diffusion.precision import InBfloat16
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.schedule import Curve
-from unmask.diffusion.settings import NOT_GIVEN, Changes, Settings, Use, choose
+from unmask.diffusion.settings import NOT_GIVEN, Changes, Settings, Use
 from unmask.errors import ConfigError
 from unmask.generation.prompts import Prompt, Words, tells
 from unmask.models import prior_from, vocabulary_from

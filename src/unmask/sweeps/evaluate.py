@@ -10,7 +10,8 @@ import numpy as np
 
 from unmask.data.captions import Caption
 from unmask.data.pixels import PixelSet
-from unmask.diffusion.settings import Settings, combinations
+from unmask.diffusion.choose import combinations
+from unmask.diffusion.settings import Settings
 from unmask.distributed import ALONE, Group
 from unmask.errors import ConfigError, DataError
 from unmask.evaluation.compare import Reference, reconstructed
