@@ -137,7 +137,7 @@ def effort(
     """How much there is to draw and to look at, and about how long that takes, by a trial."""
     N, batch, size = model.prior.num_positions, min(count, batch), model.image_size
     trial = Settings(guidance=new[0].guidance, steps=None if model.prior.causal else min(TRIED, N))
-    drawing = took(lambda: model.sample(batch, settings=trial)) / (trial.steps or N)
+    drawing = took(lambda: model.sample(batch, settings=trial, batch=batch)) / (trial.steps or N)
     looking = took(lambda: extractor(np.zeros((TRIED, size, size, 3), np.uint8))) / TRIED
     passes = [min(one.steps or N, N) for one in new]
     turns, num_looked = math.ceil(count / batch), num_real + count * len(new)
