@@ -11,7 +11,7 @@ from rich.table import Table
 
 from unmask.cli.arguments import Amount, Data, Looking, command_line
 from unmask.cli.loading import load_model, open_images
-from unmask.cli.pictures import check_out, write_rows
+from unmask.cli.pictures import check_out, write_table
 from unmask.cli.results import tell
 from unmask.data.pixels import spread
 from unmask.errors import ConfigError, DataError
@@ -77,11 +77,10 @@ def main(argv: list[str]) -> None:
         )
     wanted = [str(pixels.captions[number]) for number in chosen]
     _print(wanted, [next(iter(one)) for one in found], len(labels), arguments.by)
-    if arguments.csv:
-        rows = zip((pixels.names[number] for number in chosen), wanted, found, strict=True)
-        table = [(name, own, next(iter(one)), f"{one[own]:.6f}") for name, own, one in rows]
-        write_rows(arguments.csv, [("picture", "label", "found", "probability of the label"), *table])
-        tell(f"picture by picture: {arguments.csv}", csv=arguments.csv)
+    rows = zip((pixels.names[number] for number in chosen), wanted, found, strict=True)
+    table = [(name, own, next(iter(one)), f"{one[own]:.6f}") for name, own, one in rows]
+    heading = ("picture", "label", "found", "probability of the label")
+    write_table(arguments.csv, [heading, *table], "picture by picture")
 
 
 def _labels(model: "Pipeline", data: str) -> list[str]:

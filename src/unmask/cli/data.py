@@ -9,7 +9,7 @@ from PIL import Image
 from rich.text import Text
 
 from unmask.cli.arguments import Data
-from unmask.cli.pictures import check_out, write_pictures
+from unmask.cli.pictures import check_out, write_sheet
 from unmask.cli.results import listed, tell
 from unmask.data.base import Source
 from unmask.data.captions import Captions, read_captions
@@ -58,7 +58,8 @@ def main(argv: list[str]) -> None:
     if not found.sizes:
         raise nothing_usable(source, found.unusable)
     _print(source, found, captions, arguments.images)
-    _write_sheet(found, arguments.out)
+    shown = [Image.fromarray(pixels) for pixels in found.shown()]
+    write_sheet(arguments.out, contact_sheet(shown, COLUMNS), f"\ncontact sheet of {len(shown)}")
 
 
 def _print(source: Source, found: Survey, captions: Captions, images: ImagesConfig) -> None:
@@ -117,8 +118,3 @@ def _captions(captions: Captions, images: ImagesConfig) -> str:
     without = len(captions.texts) - len(texts)
     lacking = f"; {without:,} pictures have none" if without else ""
     return f"{len(texts):,} by {captions.origin}: {counts} each{lacking}; such as: {texts[0]}"
-
-
-def _write_sheet(found: Survey, path: Path) -> None:
-    write_pictures([contact_sheet([Image.fromarray(pixels) for pixels in found.shown()], COLUMNS)], path)
-    tell(f"\ncontact sheet of {len(found.shown())}: {path}")

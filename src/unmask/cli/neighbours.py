@@ -12,7 +12,7 @@ from rich.table import Table
 
 from unmask.cli.arguments import Amount, Drawing, SettingsOption, TrainingData, command_line, settings_flags
 from unmask.cli.loading import load_shared
-from unmask.cli.pictures import check_out, sheet_with_text, write_pictures, write_rows
+from unmask.cli.pictures import check_out, sheet_with_text, write_sheet, write_table
 from unmask.cli.results import tell
 from unmask.distributed import Processes
 from unmask.errors import ConfigError
@@ -79,11 +79,9 @@ def main(argv: list[str]) -> None:
         return
     found = place.nearest(samples, arguments.count)
     _print(found)
-    write_pictures([_sheet(place, samples[:ROWS], found[:ROWS])], arguments.out)
-    tell(f"samples, and to the right of each its neighbours: {arguments.out}", sheet=arguments.out)
-    if arguments.csv:
-        write_rows(arguments.csv, _rows(found))
-        tell(f"all distances: {arguments.csv}", csv=arguments.csv)
+    sheet = _sheet(place, samples[:ROWS], found[:ROWS])
+    write_sheet(arguments.out, sheet, "samples, and to the right of each its neighbours")
+    write_table(arguments.csv, _rows(found), "all distances")
     if usual is not None and len(samples) > 1:
         distances = usual.new_tensor([neighbours[0].distance for neighbours in found])
         test = memorisation(distances, usual)

@@ -8,7 +8,7 @@ from PIL import Image
 
 from unmask.cli.arguments import Amount, AnyModel, Looking, command_line
 from unmask.cli.loading import load_shared, open_images
-from unmask.cli.pictures import check_out, write_pictures
+from unmask.cli.pictures import check_out, write_sheet
 from unmask.cli.results import listed, tell
 from unmask.data.pixels import PixelSet
 from unmask.data.transforms import contact_sheet
@@ -103,8 +103,7 @@ def _show(model: "Pipeline", pixels: PixelSet, arguments: Arguments) -> None:
     copies = model.reconstruct(originals)
     rows = [originals[i : i + COLUMNS] + copies[i : i + COLUMNS] for i in range(0, len(originals), COLUMNS)]
     sheet = contact_sheet([picture for row in rows for picture in row], min(COLUMNS, len(originals)))
-    write_pictures([sheet], arguments.out)
-    tell(f"originals, and below each row its reconstructions: {arguments.out}", sheet=arguments.out)
+    write_sheet(arguments.out, sheet, "originals, and below each row its reconstructions")
 
 
 def _inception() -> "Inception | None":

@@ -8,8 +8,9 @@ from PIL import Image
 
 from unmask.cli.arguments import Amount, Data, Sampling, SettingsOption, command_line, settings_flags
 from unmask.cli.loading import load_model
-from unmask.cli.pictures import sheet_with_text, write_pictures
+from unmask.cli.pictures import sheet_with_text, write_file
 from unmask.cli.results import tell
+from unmask.data.pictures import encoded
 from unmask.data.pixels import PixelSet, spread
 from unmask.data.splits import Part
 from unmask.errors import ConfigError, DataError
@@ -133,4 +134,4 @@ def _write_sheet(folder: SampleFolder, pixels: PixelSet, arguments: Arguments) -
         own = Image.fromarray(pixels.read([number])[0])
         drawn = (folder.picture(number + turn * len(pixels)) for turn in range(min(4, arguments.samples)))
         rows.append([(own, str(pixels.captions[number])), *((picture, "") for picture in drawn)])
-    write_pictures([sheet_with_text(rows)], arguments.out / "sheet.png")
+    write_file(arguments.out / "sheet.png", encoded(sheet_with_text(rows)))

@@ -10,7 +10,7 @@ from tyro.conf import Positional, arg
 
 from unmask.cli.arguments import Amount, Sampling, SettingsOption, command_line, settings_flags
 from unmask.cli.loading import load_shared
-from unmask.cli.pictures import check_out, write_file, write_pictures
+from unmask.cli.pictures import check_out, write_file, write_sheet
 from unmask.cli.results import tell
 from unmask.data.pictures import encoded
 from unmask.data.transforms import contact_sheet
@@ -117,8 +117,7 @@ def read_prompts(path: Path) -> list[str]:
 
 def _write_sheet(path: Path, folder: SampleFolder, count: int) -> None:
     pictures = [folder.picture(number) for number in range(count)]
-    write_pictures([contact_sheet(pictures, _columns(count))], path)
-    tell(f"sheet: {path}", sheet=path)
+    write_sheet(path, contact_sheet(pictures, _columns(count)), "sheet")
 
 
 def _write_animation(path: Path, model: "Pipeline", film: "list[Tensor]") -> None:

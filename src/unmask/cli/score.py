@@ -11,7 +11,7 @@ from PIL import Image, ImageOps
 
 from unmask.cli.arguments import Amount, Looking, command_line
 from unmask.cli.loading import is_picture, load_shared, open_images
-from unmask.cli.pictures import check_out, write_pictures, write_rows
+from unmask.cli.pictures import check_out, write_sheet, write_table
 from unmask.cli.results import tell
 from unmask.data.pixels import PixelSet
 from unmask.distributed import Processes
@@ -101,13 +101,10 @@ def main(argv: list[str]) -> None:
         columns |= _per_dimension(model, head, pixels, scores.bits, arguments.bits, processes)
     if not processes.is_first:
         return
-    if arguments.csv:
-        write_rows(arguments.csv, _rows(pixels, columns))
-        tell(f"picture by picture: {arguments.csv}", csv=arguments.csv)
+    write_table(arguments.csv, _rows(pixels, columns), "picture by picture")
     if arguments.map:
         sheet = _map(model, head, pixels, arguments)
-        write_pictures([sheet], arguments.map)
-        tell(f"pictures, their reconstructions, and where the bits are: {arguments.map}", map=arguments.map)
+        write_sheet(arguments.map, sheet, "pictures, their reconstructions, and where the bits are", "map")
 
 
 def _measured(mean: float, standard_error: float) -> str:
