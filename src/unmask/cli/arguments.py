@@ -125,6 +125,11 @@ class SettingsFlags:
         values = {each.name: getattr(self, each.name) for each in fields(self) if each.name in SETTINGS}
         return {name: value for name, value in values.items() if value is not NOT_GIVEN}
 
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """What is told to whatever takes settings."""
+        return {"settings": self.settings} | self.changes
+
 
 SettingsOption = Annotated[SettingsFlags, arg(name="")]
 
@@ -169,8 +174,7 @@ class Drawing(Using):
     @property
     def keywords(self) -> dict[str, Any]:
         """What a method of a model is told that draws."""
-        given = self.sampling
-        return {"settings": given.settings, "seed": self.seed, "progress": True} | given.changes
+        return {"seed": self.seed, "progress": True} | self.sampling.keywords
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,7 +55,6 @@ class Arguments(Looking):
 def main(argv: list[str]) -> None:
     """Classify, then print how often the label was right."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask classify", description=HELP)
-
     model = load_model(arguments.model, arguments.device)
     pixels = open_images(model, arguments.data, arguments.split, captions="auto")
     labels = _labels(model, arguments.data)

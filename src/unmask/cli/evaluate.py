@@ -89,7 +89,6 @@ def main(argv: list[str]) -> None:
         split=arguments.split,
         k=arguments.k,
         replicates=arguments.replicates,
-        settings=arguments.sampling.settings,
         seed=arguments.seed,
         out=arguments.out,
         batch=arguments.batch,
@@ -97,7 +96,7 @@ def main(argv: list[str]) -> None:
         bar=bar,
         tell=say if processes.is_first else None,
         processes=processes,
-        **arguments.sampling.changes,
+        **arguments.sampling.keywords,
     )
     if processes.is_first:
         _show(results, [column for metric in metrics for column in COLUMNS[metric]])

@@ -10,7 +10,7 @@ from unmask.cli.arguments import AnyModel
 from unmask.cli.results import tell
 from unmask.errors import ConfigError, DataError
 from unmask.progress import stderr
-from unmask.storage.files import accessing
+from unmask.storage.files import accessing, replace_folder, write_bytes
 
 if TYPE_CHECKING:
     from unmask.storage.bundles import Bundle
@@ -68,7 +68,6 @@ def main(argv: list[str]) -> None:
 def _to_hub(model: "Bundle", arguments: Arguments) -> None:
     from unmask.storage import bundles as bundle
     from unmask.storage.cards import PICTURE, check_card, write_card
-    from unmask.storage.files import write_bytes
 
     assert arguments.name is not None, "checked before"
     assert arguments.licence is not None, "checked before"
@@ -93,7 +92,6 @@ def _read(path: Path) -> bytes:
 def _to_onnx(model: "Bundle", arguments: Arguments) -> None:
     from unmask.models import codec_from, prior_from
     from unmask.onnx import export
-    from unmask.storage.files import replace_folder
 
     folder = arguments.out
     if folder.is_dir() and any(path.suffix != ".onnx" for path in folder.iterdir()):

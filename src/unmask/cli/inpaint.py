@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
+from PIL import Image
 
 from unmask.cli.arguments import command_line
 from unmask.cli.edits import EditArguments, Seam, Unlikely
@@ -12,8 +13,6 @@ from unmask.data.pictures import open_picture
 from unmask.errors import ConfigError
 
 if TYPE_CHECKING:
-    from PIL import Image
-
     from unmask.data.patches import Box
 
 HELP = """Replace a part of a picture by what the model thinks could be there.

@@ -71,9 +71,8 @@ def main(argv: list[str]) -> None:
         arguments.out / "samples",
         model,
         arguments.seed,
-        arguments.sampling.settings,
         prompt=[*map(str, pixels.captions)],
-        **arguments.sampling.changes,
+        **arguments.sampling.keywords,
     )
     with bar("sampling") as report:
         folder.fill(len(pixels) * arguments.samples, batch=arguments.batch, report=report)

@@ -77,19 +77,17 @@ class Arguments(Sampling):
 def main(argv: list[str]) -> None:
     """Draw what is missing in the folder, then the sheet and the animation."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask sample", description=HELP)
-
-    given, device, precision = arguments.sampling, arguments.device, arguments.precision
+    device, precision = arguments.device, arguments.precision
     model, processes = load_shared(arguments.model, device, arguments.backend, precision)
     guide = load_shared(arguments.guide, device, precision=precision)[0] if arguments.guide else None
     folder = SampleFolder(
         arguments.out,
         model,
         arguments.seed,
-        given.settings,
         prompt=read_prompts(arguments.captions) if arguments.captions else arguments.prompt,
         negative=arguments.negative,
         guide=guide,
-        **given.changes,
+        **arguments.sampling.keywords,
     )
     film: list[Tensor] = []
     watch = (lambda codes: film.append(codes[:MOVING].clone())) if arguments.gif else None

@@ -14,6 +14,7 @@ from unmask.cli.loading import is_picture, load_shared, open_images
 from unmask.cli.pictures import check_out, write_sheet, write_table
 from unmask.cli.results import tell
 from unmask.data.pixels import PixelSet
+from unmask.data.transforms import contact_sheet, to_levels, to_pictures, to_tensor
 from unmask.distributed import Processes
 from unmask.errors import ConfigError
 from unmask.progress import bar
@@ -72,7 +73,6 @@ class Arguments(Looking):
 def main(argv: list[str]) -> None:
     """Score and print the means with their standard errors."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask score", description=HELP)
-
     model, processes = load_shared(arguments.model, arguments.device)
     pixels = open_images(model, arguments.data, arguments.split, processes=processes)
     with processes.first_goes_first():
@@ -162,7 +162,6 @@ def _map(model: "Pipeline", head: "ScaleHead | None", pixels: PixelSet, argument
     import torch
     from einops import rearrange, repeat
 
-    from unmask.data.transforms import contact_sheet, to_pictures, to_tensor
     from unmask.evaluation.pixel_likelihood import pixel_nats
 
     images = to_tensor(pixels.read(pixels.spread(SHOWN))).to(model.device)
@@ -183,8 +182,6 @@ def _map(model: "Pipeline", head: "ScaleHead | None", pixels: PixelSet, argument
 
 def _heat(bits: "Tensor", what: str) -> list[Image.Image]:
     """(B, H, W) bits as pictures from black over red to white, all on one scale."""
-    from unmask.data.transforms import to_levels
-
     top = bits.flatten().quantile(0.995).clamp(min=1e-9).item()
     print(f"white on the map: {top:.3g} bits {what} or more")
     levels = [Image.fromarray(one) for one in to_levels(bits / top).numpy()]

@@ -71,13 +71,12 @@ def main(argv: list[str]) -> None:
         arguments.data,
         count=arguments.count,
         split=arguments.split,
-        settings=arguments.sampling.settings,
         seed=arguments.seed,
         out=arguments.out,
         batch=arguments.batch,
         bar=bar,
         processes=processes,
-        **arguments.sampling.changes,
+        **arguments.sampling.keywords,
     )
     if not processes.is_first:
         return

@@ -46,7 +46,7 @@ def train_codec(
     resume = resume or is_restart(out)
     run_config = begun(out, "codec") if resume else {}
     data, init = _given("data", data, run_config), run_config.get("init", init)
-    settings = starting_settings(preset, codec_preset, "codec", changes=changes, init=init, run=run_config)
+    settings = starting_settings(preset, codec_preset, changes=changes, init=init, run=run_config)
     engine = Engine(settings.engine)
     if not resume and engine.is_first:
         Run.check_free(out)
@@ -103,7 +103,7 @@ def train_prior(
     codec, data = _given("codec", codec, run_config), _given("data", data, run_config)
     init = run_config.get("init", init)
     settings = starting_settings(
-        preset, prior_preset, "prior", changes=changes, codec=codec, init=init, run=run_config
+        preset, prior_preset, changes=changes, codec=codec, init=init, run=run_config
     )
     engine = Engine(settings.engine)
     if not resume and engine.is_first:
