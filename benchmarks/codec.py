@@ -25,12 +25,14 @@ from unmask.codec.discriminator import Discriminator
 from unmask.codec.losses import discriminator_loss, generator_loss
 from unmask.codec.perceptual import Perceptual
 from unmask.codec.tiles import TILE, decode_tiles
+from unmask.config import CodecTraining
+from unmask.data.config import ImagesConfig
 from unmask.data.pixels import PixelSet
 from unmask.devices import tuned_allocator
 from unmask.rng import generator
 from unmask.third_party import weights
 from unmask.training.codec_task import CodecTask
-from unmask.training.config import EngineConfig, LoopConfig, OptimConfig
+from unmask.training.config import EngineConfig, OptimConfig
 from unmask.training.engine import Engine, wants_bfloat16
 
 SIZE = 256
@@ -88,10 +90,8 @@ class Ours:
     def __init__(self, batch: int, precision: str = "auto") -> None:
         pictures = noise_set(SIZE)
         engine = Engine(EngineConfig(device="cpu", precision=precision))
-        self.task = CodecTask(
-            CodecConfig(), LOSS, optim(batch), LoopConfig(), engine, pictures, pictures,
-            flip=False, perceptual=perceptual(), about={},
-        )  # fmt: skip
+        settings = CodecTraining(images=ImagesConfig(flip=False), loss=LOSS, optim=optim(batch))
+        self.task = CodecTask(settings, engine, pictures, pictures, perceptual=perceptual(), about={})
         self.codec = Autoencoder(CodecConfig(), generator(0)).eval()
         self.images = torch.rand(batch, 3, SIZE, SIZE, generator=generator(1))
         self.codes = torch.randint(1024, (batch, 16, 16), generator=generator(2))

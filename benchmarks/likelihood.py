@@ -14,7 +14,7 @@ from torch import Tensor
 
 from benchmarks.measure import note
 from unmask.data.transforms import to_tensor
-from unmask.diffusion.likelihood import code_costs, score_codes
+from unmask.diffusion.likelihood import code_costs, likelihood_of
 from unmask.diffusion.process import absorb, draw_times, loss
 from unmask.pipeline import load
 from unmask.prior.transformer import Transformer
@@ -55,7 +55,7 @@ def compare(prior: Transformer, pictures: Tensor, passes: int) -> None:
 
 
 def with_strata(prior: Transformer, pictures: Tensor, passes: int, seed: int) -> Tensor:
-    nats = score_codes(prior, pictures, 0, num_draws=passes, num_steps=STEPS, seed=seed).nats
+    nats = likelihood_of(prior).score(pictures, 0, num_draws=passes, num_steps=STEPS, seed=seed).nats
     return nats / (prior.num_positions * math.log(2))
 
 

@@ -4,7 +4,6 @@
 ``benchmarks.codec``, beside the plain one.
 """
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,6 +13,7 @@ from torch import Tensor
 from benchmarks.codec import noise_set, perceptual
 from benchmarks.measure import interleave, row
 from unmask.codec.autoencoder import Autoencoder
+from unmask.config import merge
 from unmask.data.codes import Codes, Stamp
 from unmask.devices import Precision, tuned_allocator
 from unmask.pipeline import load
@@ -70,27 +70,23 @@ def compare(stage: str, preset: str, batch: int, repeats: int) -> None:
 
 def codec_task(preset: str, batch: int, precision: Precision) -> Task:
     settings = codec_preset(preset)
+    settings = merge(settings, {"optim": {"batch": batch}, "images": {"flip": False}})
     pictures = noise_set(settings.images.size)
-    return CodecTask(
-        settings.codec, settings.loss, replace(settings.optim, batch=batch), settings.loop, engine(precision),
-        pictures, pictures, flip=False, about={},
-        perceptual=None if settings.loss.perceptual == "off" else perceptual(),
-    )  # fmt: skip
+    lpips = None if settings.loss.perceptual == "off" else perceptual()
+    return CodecTask(settings, engine(precision), pictures, pictures, perceptual=lpips, about={})
 
 
 def prior_task(preset: str, batch: int, precision: Precision) -> Task:
     """A prior on codes of noise: 8×8 of 64 for ``tiny``, 16×16 of 512 or 1024 for the others."""
-    settings, codec = prior_preset(preset), codec_preset(preset)
+    settings, codec = merge(prior_preset(preset), {"optim": {"batch": batch}}), codec_preset(preset)
     edge = codec.codec.grid(codec.images.size)
     stamp = Stamp(
         codec="", pixels=("", ""), data="noise", image_size=codec.images.size, grid=(edge, edge),
         codebook_size=codec.codec.quantizer.codebook_size, flips=False, num_train=batch, num_validation=0,
     )  # fmt: skip
     codes = np.random.default_rng(0).integers(0, stamp.codebook_size, stamp.shape).astype(stamp.dtype)
-    return PriorTask(
-        settings.prior, settings.diffusion, replace(settings.optim, batch=batch), settings.loop,
-        engine(precision), Codes(stamp, codes), codec=Part({}, {}), decode=lambda codes: codes, about={},
-    )  # fmt: skip
+    how = {"codec": Part({}, {}), "decode": lambda codes: codes, "about": {}}
+    return PriorTask(settings, engine(precision), Codes(stamp, codes), **how)
 
 
 def engine(precision: Precision) -> Engine:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from benchmarks.measure import note
 from unmask.data.transforms import to_tensor
-from unmask.diffusion.likelihood import bits_per_code, cost_curve, join, score_codes
+from unmask.diffusion.likelihood import bits_per_code, cost_curve, join, likelihood_of
 from unmask.diffusion.process import bound_from_curve
 from unmask.diffusion.schedule import SHAPES, costs_by_count, optimal_counts, shaped_counts
 from unmask.pipeline import load
@@ -28,14 +28,14 @@ DRAWS, FRESH, BATCH = 64, 1, 32
 
 def main() -> None:
     model = load(MODEL, "cpu")
-    N = model.prior.num_positions
+    N, likelihood = model.prior.num_positions, likelihood_of(model.prior)
     pixels = model.open(DATA, "validation")
     scores = []
     for first in range(0, len(pixels), BATCH):
         rows = range(first, min(first + BATCH, len(pixels)))
         with torch.no_grad():
             codes = rearrange(model.codec.encode(to_tensor(pixels.read(rows))), "B h w -> B (h w)")
-        scores.append(score_codes(model.prior, codes, first, num_draws=DRAWS, num_steps=None, seed=FRESH))
+        scores.append(likelihood.score(codes, first, num_draws=DRAWS, num_steps=None, seed=FRESH))
         print(f"{rows.stop} of {len(pixels)} pictures", file=sys.stderr)
     score = join(scores)
     curve = cost_curve(score, N)

@@ -19,6 +19,7 @@ from unittest.mock import patch
 import numpy as np
 
 from benchmarks.measure import interleave, row
+from unmask.config import merge
 from unmask.data.codes import Codes, Stamp, encode_pixels
 from unmask.data.config import ImagesConfig
 from unmask.data.pixels import Pixels, open_pixels
@@ -155,12 +156,8 @@ def training(processes: Processes, codes: dict[str, Codes]) -> None:
     part = open_model("emoji").codec
 
     def task(engine: Engine, batch: int, codes: Codes) -> Callable[[], object]:
-        settings = prior_preset("emoji")
         one = PriorTask(
-            settings.prior,
-            settings.diffusion,
-            replace(settings.optim, batch=batch),
-            settings.loop,
+            merge(prior_preset("emoji"), {"optim": {"batch": batch}}),
             engine,
             codes,
             codec=part,

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     )
     from unmask.evaluation.neighbours import nearest_pictures
     from unmask.evaluation.pixel_likelihood import bits_per_dimension, scale_head
-    from unmask.pipeline import Pipeline, Scores, load
+    from unmask.generation.viewer import Scores
+    from unmask.pipeline import Pipeline, load
     from unmask.samples import SampleFolder
     from unmask.sweeps.evaluate import evaluate
     from unmask.training.train import train_codec, train_prior
@@ -53,7 +54,8 @@ __all__ = [
 ]
 
 _PLACES = {
-    "pipeline": ("Pipeline", "Scores", "load"),
+    "pipeline": ("Pipeline", "load"),
+    "generation.viewer": ("Scores",),
     "diffusion.settings": ("Settings",),
     "data.transforms": ("contact_sheet",),
     "data.folders": ("edit_folder",),

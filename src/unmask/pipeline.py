@@ -19,11 +19,11 @@
 2
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property, partial, wraps
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar, Unpack
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 import torch
 from einops import rearrange
@@ -34,24 +34,21 @@ from unmask.codec.preview import decode_partly
 from unmask.codec.tiles import TILE, encode_tiles
 from unmask.config import merge
 from unmask.data.config import ImagesConfig
-from unmask.data.pictures import Pictures, each_picture, squares_of
+from unmask.data.pictures import Pictures, squares_of
 from unmask.data.pixels import PixelSet, open_set
 from unmask.data.provenance import inscribed
 from unmask.data.splits import Part
 from unmask.data.transforms import to_pictures, to_tensor
 from unmask.devices import Precision, require_device
-from unmask.diffusion.classify import image_nats, label_nats
-from unmask.diffusion.guidance import Given
-from unmask.diffusion.inpaint import refill
-from unmask.diffusion.likelihood import Score, bits_by_picture, bits_per_code, join, score_codes
-from unmask.diffusion.settings import Changes, Settings, Use, choose
+from unmask.diffusion.choose import choose
+from unmask.diffusion.settings import Changes, Settings, Use
 from unmask.distributed import ALONE, Group
-from unmask.errors import BundleError, ConfigError, DataError
-from unmask.evaluation.config import Evidence
+from unmask.errors import BundleError, ConfigError
 from unmask.generation import edits
 from unmask.generation.editor import Editor
 from unmask.generation.prompts import Prompt, Words, prompt_of
 from unmask.generation.sampler import BATCH, Options, Sampler, draws
+from unmask.generation.viewer import Viewer
 from unmask.models import codec_from, open_model
 from unmask.onnx.config import Backend
 from unmask.prior.transformer import Transformer
@@ -59,18 +56,6 @@ from unmask.storage.bundles import Bundle
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-@dataclass(frozen=True)
-class Scores:
-    """Negative log-likelihoods of images, in bits per code."""
-
-    bits: list[float]
-    """Bits per code of each image: an upper bound for absorbing priors, exact for autoregressive ones."""
-    mean: float
-    """Mean over the images."""
-    standard_error: float
-    """Standard error of the mean."""
 
 
 def load(
@@ -94,12 +79,12 @@ def load(
     return Pipeline(open_model(model), place, backend, precision, name=name)
 
 
-def by_editor(method: Callable[Concatenate[Editor, P], R]) -> "Callable[Concatenate[Pipeline, P], R]":
-    """What a pipeline's editor does, as a method of the pipeline."""
+def by(part: str, method: Callable[Concatenate[Any, P], R]) -> "Callable[Concatenate[Pipeline, P], R]":
+    """What a part of a pipeline does, as a method of the pipeline."""
 
     @wraps(method)
     def call(self: "Pipeline", /, *given: P.args, **how: P.kwargs) -> R:
-        return method(self.editor, *given, **how)
+        return method(getattr(self, part), *given, **how)
 
     return call
 
@@ -144,10 +129,13 @@ class Pipeline:
             parts = [parts[0], f"{h}×{w} of {codes} codes", f"{self.prior.config.kind} prior"]
         return f"<{type(self).__name__}: {', '.join(parts)}, on {self.device}>"
 
-    canvas = by_editor(Editor.canvas)
-    inpaint = by_editor(edits.inpaint)
-    vary = by_editor(edits.vary)
-    extend = by_editor(edits.extend)
+    canvas = by("editor", Editor.canvas)
+    inpaint = by("editor", edits.inpaint)
+    vary = by("editor", edits.vary)
+    extend = by("editor", edits.extend)
+    score = by("viewer", Viewer.score)
+    caption = by("viewer", Viewer.caption)
+    classify = by("viewer", Viewer.classify)
 
     @draws
     @torch.no_grad()
@@ -187,99 +175,6 @@ class Pipeline:
         """Encode and decode images, each as the centre square at the model's size."""
         batches = (self.codec.decode(self.codec.encode(images)) for images in self._batches(pictures))
         return [picture for images in batches for picture in to_pictures(images)]
-
-    @torch.no_grad()
-    def score(
-        self,
-        pictures: Pictures | PixelSet,
-        *,
-        draws: int = 16,
-        steps: int | None = None,
-        seed: int = 0,
-        report: Callable[[int], None] = lambda done: None,
-        processes: Group = ALONE,
-    ) -> Scores:
-        """Negative log-likelihoods of images under the prior, in bits per code.
-
-        For an autoregressive prior they are exact. For an absorbing prior they are upper bounds, estimated
-        from ``draws`` masks per image: more draws mean less variance. The bound is that of a chain of
-        ``steps`` steps; None is the limit of infinitely many. ``report`` is called with the number of images
-        done. ``processes`` share the images, and all get the result.
-        """
-        if draws < 1 or (steps is not None and steps < 1):
-            raise ConfigError(f"draws {draws} and steps {steps} score nothing; 1 of each is the least")
-        known = pictures if isinstance(pictures, PixelSet) else list(each_picture(pictures))
-        if not len(known):
-            raise DataError("there are no pictures to score")
-        prior = self.sampler.unconditional
-
-        def cost(numbers: range) -> Iterator[Score]:
-            for _, codes in self._codes(known[numbers.start : numbers.stop]):
-                score = score_codes(prior, codes, numbers.start, num_draws=draws, num_steps=steps, seed=seed)
-                yield Score(*(part.cpu() for part in score))  # each process has a device of its own
-
-        scores: list[Score] = []
-        for part in processes.share(cost, range(len(known)), BATCH):
-            scores.append(part)
-            report(min(BATCH * len(scores), len(known)))
-        score, N = join(processes.agreed(lambda: scores)), self.prior.num_positions
-        return Scores(bits_by_picture(score, N).tolist(), *bits_per_code(score, N))
-
-    @torch.no_grad()
-    def caption(
-        self, pictures: Pictures | PixelSet, *, draws: int = 32, seed: int = 0
-    ) -> list[dict[str, float]]:
-        """Captions for each image, and how often each came up in ``draws`` samples, the most frequent first.
-
-        Captions of the same words in another order count as one.
-        """
-        if self.prior.causal:
-            raise ConfigError(
-                "an autoregressive prior reads captions before codes, so it cannot caption images"
-            )
-        if self.words.known and draws < 1:
-            raise ConfigError(f"in {draws} draws no caption comes up; 1 is the least")
-        nothing = self.words.ids("").to(self.device)
-        captions = []
-        for codes in (one for _, batch in self._codes(pictures) for one in batch):
-            told = Given(self.sampler.denoiser, codes=codes)
-            drawn = refill(told, nothing.expand(draws, -1), (1, len(nothing)), Settings(), seed=seed)
-            captions.append(self.words.count(drawn.codes))
-        return captions
-
-    @torch.no_grad()
-    def classify(
-        self,
-        pictures: Pictures | PixelSet,
-        labels: Sequence[str],
-        *,
-        by: Evidence = "label",
-        draws: int = 16,
-        seed: int = 0,
-        report: Callable[[int], None] = lambda done: None,
-    ) -> list[dict[str, float]]:
-        """The probability of each of ``labels`` for each image, the most likely first.
-
-        With ``by="label"`` it is p(label | picture), exactly. With ``by="picture"`` it follows from
-        p(picture | label) with equally frequent labels; for an absorbing prior that is a bound, estimated
-        from ``draws`` masks.
-        """
-        if not labels or draws < 1:
-            raise ConfigError(f"{len(labels)} labels and {draws} draws tell nothing; 1 of each is the least")
-        if self.prior.causal and by == "label":
-            raise ConfigError(
-                "an autoregressive prior reads captions before codes, so it cannot classify by label",
-                hint="--by picture",
-            )
-        ids = torch.stack([self.words.whole(label) for label in labels]).to(self.device)
-        nats = [
-            label_nats(self.prior, codes, ids)
-            if by == "label"
-            else image_nats(self.prior, codes, ids, first, num_draws=draws, seed=seed)
-            for first, codes in self._codes(pictures, report)
-        ]
-        chances = [zip(labels, one.tolist(), strict=True) for batch in nats for one in (-batch).softmax(1)]
-        return [dict(sorted(one, key=lambda chance: -chance[1])) for one in chances]
 
     def open(
         self,
@@ -376,6 +271,11 @@ class Pipeline:
         )
 
     @property
+    def viewer(self) -> Viewer:
+        """The model as it looks at pictures."""
+        return Viewer(self._codes, self.sampler)
+
+    @property
     def images(self) -> ImagesConfig:
         """How the pictures of the last training were prepared, and how many of them were for validation.
 
@@ -391,15 +291,9 @@ class Pipeline:
         """Codes along the edge of what the codec takes at a time, no fewer than it was trained on."""
         return max(TILE, self.codec.config.grid(self.image_size))
 
-    def _codes(
-        self, pictures: Pictures | PixelSet, report: Callable[[int], None] = lambda done: None
-    ) -> Iterator[tuple[int, Tensor]]:
-        """The number of a picture, and (B, N) codes of it and some after it; what is done is reported."""
-        first = 0
-        for images in self._batches(pictures):
-            yield first, rearrange(self.codec.encode(images), "B h w -> B (h w)")
-            first += len(images)
-            report(first)
+    def _codes(self, pictures: Pictures | PixelSet) -> Iterator[Tensor]:
+        """(B, N) codes of a few pictures at a time."""
+        return (self.codec.encode(images).flatten(1) for images in self._batches(pictures))
 
     def _batches(self, pictures: Pictures | PixelSet) -> Iterator[Tensor]:
         """(B, 3, S, S) images of a few pictures at a time."""

@@ -19,7 +19,7 @@ from unmask.distributed import ALONE, Group
 from unmask.errors import ConfigError, DataError
 from unmask.progress import Report, silent
 from unmask.reading import DamagedError, parsing, read_json
-from unmask.storage.files import accessing, free_name, shortage, working_in, write_bytes, write_json
+from unmask.storage.files import accessing, free_name, working_in, write_bytes, write_json, writing
 
 if TYPE_CHECKING:
     from unmask.data.pixels import PixelSet
@@ -183,7 +183,5 @@ def _add(report: Report, done: int, total: int, count: int, known: float, codes:
 
 def write_picture(path: Path, data: bytes) -> None:
     """Write a file whole; that there is no room for it is a ``DataError``."""
-    try:
+    with writing(path, len(data)):
         write_bytes(path, data)
-    except OSError as error:
-        raise DataError(shortage(path, len(data), error)) from error

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from unmask.config import PriorTraining
 from unmask.data.codes import Codes, Stamp
 from unmask.diffusion.guidance import Given
 from unmask.generation.prompts import Words
@@ -57,10 +58,12 @@ def labelled():
 
 def trained(labelled, kind, positions="rotary"):
     task = PriorTask(
-        PriorConfig(kind=kind, width=32, depth=2, heads=4, init="gpt2", positions=positions),
-        DiffusionConfig(steps=10_000, stratified=True, validation_draws=9, text_share=0.2),
-        OptimConfig(lr=3e-3, batch=128, warmup=20, cooldown=100, ema_decay=0.9, ema_every=1),
-        LoopConfig(steps=500),
+        PriorTraining(
+            prior=PriorConfig(kind=kind, width=32, depth=2, heads=4, init="gpt2", positions=positions),
+            diffusion=DiffusionConfig(steps=10_000, stratified=True, validation_draws=9, text_share=0.2),
+            optim=OptimConfig(lr=3e-3, batch=128, warmup=20, cooldown=100, ema_decay=0.9, ema_every=1),
+            loop=LoopConfig(steps=500),
+        ),
         Engine(EngineConfig(device="cpu", threads=1, precision="32")),
         labelled,
         codec=Part({}, {}),

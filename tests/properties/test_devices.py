@@ -21,7 +21,7 @@ from unmask.codec.perceptual import Perceptual
 from unmask.config import CodecTraining, PriorTraining
 from unmask.data.config import ImagesConfig
 from unmask.data.pixels import PixelSet
-from unmask.diffusion.likelihood import code_nats
+from unmask.diffusion.likelihood import likelihood_of
 from unmask.evaluation import inception
 from unmask.evaluation.fid import Moments
 from unmask.evaluation.pixel_likelihood import ScaleHead, pixel_nats
@@ -154,9 +154,11 @@ def test_pictures_are_scored_alike(gpu, kind):
     there, here = (pipeline(kind, device) for device in (gpu.device, "cpu"))
     assert there.score([PICTURE], draws=4).bits == pytest.approx(here.score([PICTURE], draws=4).bits)
     codes = torch.arange(16).view(1, 16) % 16
-    nats = code_nats(there.prior, codes.to(gpu.device), 0, num_pairs=2)
+    nats = likelihood_of(there.prior).code_nats(codes.to(gpu.device), 0, num_pairs=2)
     assert nats.dtype == torch.float64
-    torch.testing.assert_close(nats, code_nats(here.prior, codes, 0, num_pairs=2), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(
+        nats, likelihood_of(here.prior).code_nats(codes, 0, num_pairs=2), rtol=1e-4, atol=1e-4
+    )
 
 
 def test_metrics_are_computed_alike(gpu, rng):
@@ -311,9 +313,8 @@ def test_a_codec_trains_alike_by_lpips_and_is_validated_by_fid(train, monkeypatc
         return module
 
     layers = drawn(inception._inception()).state_dict()
-    monkeypatch.setattr("unmask.evaluation.inception.weights.require", lambda name: layers)
-    vgg = drawn(Perceptual("vgg")).state_dict()
-    monkeypatch.setattr("unmask.training.train.require", lambda name: vgg)
+    known = {"inception": layers, "lpips-vgg": drawn(Perceptual("vgg")).state_dict()}
+    monkeypatch.setattr("unmask.third_party.weights.require", known.get)
     preset = replace(CODEC, loss=replace(CODEC.loss, perceptual="vgg"), validation_fid=True)
     here, _ = train(train_codec, "cpu", preset=preset)
     with PretendGPU(float64=False):

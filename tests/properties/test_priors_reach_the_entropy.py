@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from unmask.config import PriorTraining
 from unmask.data.codes import Codes, Stamp
 from unmask.prior.config import PriorConfig
 from unmask.storage.bundles import Part
@@ -47,10 +48,12 @@ def chains():
 )
 def test_a_trained_prior_comes_within_five_percent_of_the_entropy(chains, kind, loss):
     task = PriorTask(
-        PriorConfig(kind=kind, width=32, depth=2, heads=4, init="gpt2"),
-        DiffusionConfig(steps=10_000, loss=loss, stratified=True, validation_draws=9),
-        OptimConfig(lr=3e-3, batch=128, warmup=20, cooldown=200, ema_decay=0.9, ema_every=1),
-        LoopConfig(steps=800),
+        PriorTraining(
+            prior=PriorConfig(kind=kind, width=32, depth=2, heads=4, init="gpt2"),
+            diffusion=DiffusionConfig(steps=10_000, loss=loss, stratified=True, validation_draws=9),
+            optim=OptimConfig(lr=3e-3, batch=128, warmup=20, cooldown=200, ema_decay=0.9, ema_every=1),
+            loop=LoopConfig(steps=800),
+        ),
         Engine(EngineConfig(device="cpu", threads=1, precision="32")),
         chains,
         codec=Part({}, {}),

@@ -99,14 +99,14 @@ def test_a_variation_draws_its_share_of_codes_and_keeps_the_others(model, pictur
 
 
 def test_those_that_the_model_thinks_least_of_are_the_dearest(model, picture):
-    from unmask.diffusion.likelihood import code_nats
+    from unmask.diffusion.likelihood import likelihood_of
     from unmask.generation.edits import varied
 
     seen = []
     model.vary(picture, strength=0.25, unlikely=True, seed=4, steps=1, on_step=seen.append, count=2)
     edit = varied(model.editor.told("edit"), picture, 0.25, unlikely=True)
     codes = codes_of(model, [picture]).flatten(1)
-    nats = code_nats(model.prior, codes, 0, num_pairs=4, seed=4)[0]
+    nats = likelihood_of(model.prior).code_nats(codes, 0, num_pairs=4, seed=4)[0]
     (dearest,) = forget(torch.ones(16, dtype=torch.bool), 0.25, 1, seed=0, nats=nats)
     assert torch.equal((seen[-1] != codes).any(0) | dearest, dearest)
     assert edit.num_drawn == dearest.sum() == 4

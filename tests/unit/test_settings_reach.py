@@ -13,7 +13,8 @@ import tyro
 
 from tests.untrained import untrained
 from unmask.cli.evaluate import Arguments as Evaluate
-from unmask.diffusion.settings import SETTINGS, Changes, Settings, combinations
+from unmask.diffusion.choose import combinations
+from unmask.diffusion.settings import SETTINGS, Changes, Settings
 from unmask.distributed import ALONE
 from unmask.evaluation.estimate import Estimate
 from unmask.evaluation.protocol import Protocol

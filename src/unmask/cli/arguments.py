@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, fields, make_dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, dataclass_transform
 
 from tyro.conf import Positional, arg
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
@@ -126,12 +126,19 @@ class SettingsFlags:
         values = {each.name: getattr(self, each.name) for each in fields(self) if each.name in SETTINGS}
         return {name: value for name, value in values.items() if value is not NOT_GIVEN}
 
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """What is told to whatever takes settings."""
+        return {"settings": self.settings} | self.changes
+
 
 SettingsOption = Annotated[SettingsFlags, arg(name="")]
 
 
-def shared_last(kind: type[T]) -> type[T]:
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+def command_line(kind: type[T]) -> type[T]:
     """The arguments of a command, which shares some with others: its help shows those after its own."""
+    kind = dataclass(frozen=True, kw_only=True)(kind)
     every, own = kind.__dataclass_fields__, [name for name in kind.__annotations__ if name != "sampling"]
     rest = [name for name in every if name not in ("model", "sampling", *own)]
     order = dict.fromkeys(name for name in ("model", *own, *rest, "sampling") if name in every)
@@ -169,8 +176,7 @@ class Drawing(Using):
     @property
     def keywords(self) -> dict[str, Any]:
         """What a method of a model is told that draws."""
-        given = self.sampling
-        return {"settings": given.settings, "seed": self.seed, "progress": True} | given.changes
+        return {"seed": self.seed, "progress": True} | self.sampling.keywords
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,14 +187,15 @@ class Sampling(Drawing):
     """Batch size: affects speed and memory."""
 
 
-def settings_flags(use: Use, *, swept: bool = False) -> type[SettingsFlags]:
-    """Flags for every setting of a use, or for lists of their values."""
+def settings_flags(use: Use, *, swept: bool = False) -> Any:
+    """A field with flags for every setting of a use, or for lists of their values."""
     flags = [
         (name, _flag(setting, swept), field(default=NOT_GIVEN))
         for name, setting in SETTINGS.items()
         if use in setting.uses
     ]
-    return make_dataclass("SettingsFlags", flags, bases=(SettingsFlags,), frozen=True, kw_only=True)
+    kind = make_dataclass("SettingsFlags", flags, bases=(SettingsFlags,), frozen=True, kw_only=True)
+    return field(default_factory=kind)
 
 
 def _flag(setting: Setting, swept: bool) -> Any:

@@ -1,14 +1,13 @@
 """``unmask canvas``: a picture larger than any of the training."""
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 from tyro.conf import Positional, arg
 
-from unmask.cli.arguments import Drawing, SettingsOption, settings_flags, shared_last
+from unmask.cli.arguments import Drawing, SettingsOption, command_line, settings_flags
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out
 from unmask.cli.results import tell
@@ -28,8 +27,7 @@ The model sees the canvas through windows of the training size. For each code, t
 that contain it are averaged (docs/editing.md)."""
 
 
-@shared_last
-@dataclass(frozen=True, kw_only=True)
+@command_line
 class Arguments(Drawing):
     """Arguments of the command."""
 
@@ -41,7 +39,7 @@ class Arguments(Drawing):
     """Prompt, for models trained on captions. Several are placed along the longer side."""
     negative: str = ""
     """Negative prompt: what guidance moves away from."""
-    sampling: SettingsOption = field(default_factory=settings_flags("canvas"))
+    sampling: SettingsOption = settings_flags("canvas")
 
 
 def main(argv: list[str]) -> None:

@@ -1,6 +1,5 @@
 """``unmask caption``: what pictures show."""
 
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +7,7 @@ from typing import Annotated
 import tyro
 from tyro.conf import Positional, arg
 
-from unmask.cli.arguments import Amount, Using, shared_last
+from unmask.cli.arguments import Amount, Using, command_line
 from unmask.cli.loading import load_model
 from unmask.cli.results import tell
 
@@ -19,8 +18,7 @@ HELP = """Caption images, with a model that was trained on captions.
 Captions are sampled --draws times. The percentage before a caption is how often it came up."""
 
 
-@shared_last
-@dataclass(frozen=True, kw_only=True)
+@command_line
 class Arguments(Using):
     """Arguments of the command."""
 

@@ -1,7 +1,6 @@
 """``unmask classify``: which label pictures have, and how often the model is right."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,13 +9,14 @@ from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
-from unmask.cli.arguments import Amount, Data, Looking, shared_last
+from unmask.cli.arguments import Amount, Data, Looking, command_line
 from unmask.cli.loading import load_model, open_images
-from unmask.cli.pictures import check_out, write_rows
+from unmask.cli.pictures import check_out, write_table
 from unmask.cli.results import tell
+from unmask.data.pixels import spread
 from unmask.errors import ConfigError, DataError
 from unmask.evaluation.config import Evidence
-from unmask.progress import say
+from unmask.progress import bar, say
 
 if TYPE_CHECKING:
     from unmask.pipeline import Pipeline
@@ -31,8 +31,7 @@ The labels are the captions in DATA. To caption a single image freely: unmask ca
 SHOWN = 30  # labels of the table
 
 
-@shared_last
-@dataclass(frozen=True, kw_only=True)
+@command_line
 class Arguments(Looking):
     """Arguments of the command."""
 
@@ -48,8 +47,7 @@ class Arguments(Looking):
     csv: Path | None = None
     """Also write the true and the predicted label of each image."""
 
-    def check(self) -> None:
-        """Refuse what could not be done, before anything is computed."""
+    def __post_init__(self) -> None:
         if min(1 if self.count is None else self.count, self.draws) < 1:
             raise ConfigError(f"{self.count} pictures, {self.draws} draws: 1 of each is the least")
         check_out(self.csv, None, option="--csv")
@@ -58,10 +56,6 @@ class Arguments(Looking):
 def main(argv: list[str]) -> None:
     """Classify, then print how often the label was right."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask classify", description=HELP)
-    arguments.check()
-    from unmask.data.pixels import spread
-    from unmask.progress import bar
-
     model = load_model(arguments.model, arguments.device)
     pixels = open_images(model, arguments.data, arguments.split, captions="auto")
     labels = _labels(model, arguments.data)
@@ -83,11 +77,10 @@ def main(argv: list[str]) -> None:
         )
     wanted = [str(pixels.captions[number]) for number in chosen]
     _print(wanted, [next(iter(one)) for one in found], len(labels), arguments.by)
-    if arguments.csv:
-        rows = zip((pixels.names[number] for number in chosen), wanted, found, strict=True)
-        table = [(name, own, next(iter(one)), f"{one[own]:.6f}") for name, own, one in rows]
-        write_rows(arguments.csv, [("picture", "label", "found", "probability of the label"), *table])
-        tell(f"picture by picture: {arguments.csv}", csv=arguments.csv)
+    rows = zip((pixels.names[number] for number in chosen), wanted, found, strict=True)
+    table = [(name, own, next(iter(one)), f"{one[own]:.6f}") for name, own, one in rows]
+    heading = ("picture", "label", "found", "probability of the label")
+    write_table(arguments.csv, [heading, *table], "picture by picture")
 
 
 def _labels(model: "Pipeline", data: str) -> list[str]:

@@ -6,13 +6,11 @@ from pathlib import Path
 
 import tyro
 from PIL import Image
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from unmask.cli.arguments import Data
-from unmask.cli.pictures import check_out, write_pictures
-from unmask.cli.results import tell
+from unmask.cli.pictures import check_out, write_sheet
+from unmask.cli.results import listed, tell
 from unmask.data.base import Source
 from unmask.data.captions import Captions, read_captions
 from unmask.data.config import ImagesConfig, num_clusters
@@ -46,15 +44,13 @@ class Arguments:
     images: ImagesConfig = field(default_factory=lambda: ImagesConfig(size=SIZE_PX, captions="auto"))
     """As in training, except for the size. Mirrored and shifted images are not shown."""
 
-    def check(self) -> None:
-        """Refuse what could not be done, before anything is looked at."""
+    def __post_init__(self) -> None:
         check_out(self.out)
 
 
 def main(argv: list[str]) -> None:
     """Print what is in a set of pictures and write its contact sheet."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask data", description=HELP)
-    arguments.check()
     with bar(f"looking at {arguments.data}") as report:
         source = open_source(arguments.data)
         captions = read_captions(source, arguments.images.captions)
@@ -62,34 +58,34 @@ def main(argv: list[str]) -> None:
     if not found.sizes:
         raise nothing_usable(source, found.unusable)
     _print(source, found, captions, arguments.images)
-    _write_sheet(found, arguments.out)
+    shown = [Image.fromarray(pixels) for pixels in found.shown()]
+    write_sheet(arguments.out, contact_sheet(shown, COLUMNS), f"\ncontact sheet of {len(shown)}")
 
 
 def _print(source: Source, found: Survey, captions: Captions, images: ImagesConfig) -> None:
-    console = Console(highlight=False)
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_row("pictures", f"{len(found.sizes):,} usable of {len(source):,}")
-    table.add_row("sizes", _sizes(found))
-    table.add_row("formats", _counts(found.formats))
-    table.add_row("modes", _counts(found.modes))
-    table.add_row("split", _split(found, images))
-    table.add_row("copies", f"{found.num_copies:,}")
-    for label, text in source.about.items():
-        table.add_row(label, escape(text))
+    rows = {
+        "pictures": f"{len(found.sizes):,} usable of {len(source):,}",
+        "sizes": _sizes(found),
+        "formats": _counts(found.formats),
+        "modes": _counts(found.modes),
+        "split": _split(found, images),
+        "copies": f"{found.num_copies:,}",
+        **source.about,
+    }
     if captions or num_clusters(images.captions):
-        table.add_row("captions", escape(_captions(captions, images)))
+        rows["captions"] = _captions(captions, images)
     if aside := source.others - captions.files:
-        table.add_row("left aside", escape(_counts(aside)))
-    tell(table, pictures=len(found.sizes), of=len(source), copies=found.num_copies, formats=found.formats)
+        rows["left aside"] = _counts(aside)
+    counts = {"pictures": len(found.sizes), "of": len(source), "copies": found.num_copies}
+    tell(listed(rows), formats=found.formats, **counts)
     if captions.ambiguous:
-        console.print("\n[bold]captions that could be read otherwise[/]")
+        tell(Text("\ncaptions that could be read otherwise", "bold"))
         for sentence in captions.ambiguous:
-            console.print(f"  {escape(sentence)}", soft_wrap=True)
+            tell(f"  {sentence}")
     if found.unusable:
-        console.print(f"\n[bold]{len(found.unusable):,} cannot be used[/]")
+        tell(Text(f"\n{len(found.unusable):,} cannot be used", "bold"))
         for item in found.unusable:
-            console.print(f"  {escape(item.name)}: {escape(item.reason)}", soft_wrap=True)
+            tell(f"  {item.name}: {item.reason}")
 
 
 def _sizes(found: Survey) -> str:
@@ -122,10 +118,3 @@ def _captions(captions: Captions, images: ImagesConfig) -> str:
     without = len(captions.texts) - len(texts)
     lacking = f"; {without:,} pictures have none" if without else ""
     return f"{len(texts):,} by {captions.origin}: {counts} each{lacking}; such as: {texts[0]}"
-
-
-def _write_sheet(found: Survey, path: Path) -> None:
-    write_pictures([contact_sheet([Image.fromarray(pixels) for pixels in found.shown()], COLUMNS)], path)
-    Console(highlight=False).print(
-        f"\ncontact sheet of {len(found.shown())}: {escape(str(path))}", soft_wrap=True
-    )

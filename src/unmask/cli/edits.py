@@ -1,7 +1,7 @@
 """What the commands that change a picture share: arguments, and the way from a picture to its versions."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,13 +9,22 @@ from typing import Annotated, Any, Literal
 from PIL import Image
 from tyro.conf import Positional, arg
 
-from unmask.cli.arguments import Amount, Drawing, SettingsOption, Told, ToldOption, settings_flags
+from unmask.cli.arguments import (
+    Amount,
+    Drawing,
+    SettingsOption,
+    Told,
+    ToldOption,
+    command_line,
+    settings_flags,
+)
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out
 from unmask.cli.results import tell
 from unmask.data.folders import edit_folder, write_beside
 from unmask.data.pictures import open_picture
 from unmask.data.provenance import KEY
+from unmask.data.transforms import contact_sheet
 from unmask.progress import say
 
 LOOK_PX = 256  # longer side of a picture on the sheet
@@ -30,7 +39,7 @@ Unlikely = Annotated[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@command_line
 class EditArguments(Drawing):
     """Arguments of every edit."""
 
@@ -41,7 +50,7 @@ class EditArguments(Drawing):
     rank: bool = False
     """Sort the versions by the likelihood of their new codes, the most likely first."""
     told: ToldOption = field(default_factory=Told)
-    sampling: SettingsOption = field(default_factory=settings_flags("edit"))
+    sampling: SettingsOption = settings_flags("edit")
 
     def draw(self, how: Literal["inpaint", "extend", "vary"], out: Path, **given: Any) -> None:
         """Draw versions by the model's method of that name, told what is ``given`` too, and write them."""
@@ -68,8 +77,6 @@ def sheet_of(
     before: Image.Image, after: Sequence[Image.Image], place: tuple[int, int] = (0, 0)
 ) -> Image.Image:
     """A picture, and in the same place what came of it, side by side and at a size to look at."""
-    from unmask.data.transforms import contact_sheet
-
     framed = Image.new("RGB", after[0].size, "white")
     framed.paste(before, place)
     edge = max(framed.size)

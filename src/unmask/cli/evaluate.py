@@ -1,7 +1,6 @@
 """``unmask evaluate``: how good samples or reconstructions are, over a sweep of settings."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
@@ -14,14 +13,15 @@ from unmask.cli.arguments import (
     OptionalData,
     Sampling,
     SettingsOption,
+    command_line,
     settings_flags,
-    shared_last,
 )
 from unmask.cli.loading import load_shared
 from unmask.cli.results import tell
 from unmask.errors import ConfigError
 from unmask.evaluation.config import COLUMNS, Side, What, metrics_named
 from unmask.evaluation.results import Results
+from unmask.progress import bar, say
 
 WIDE = 1000  # characters: more than any table has, since numbers are never to be cut
 
@@ -41,8 +41,7 @@ command again to continue; with more values or metrics, only what is missing is 
 mean, and when they can be compared: docs/evaluation.md. Once:  unmask weights get inception"""
 
 
-@shared_last
-@dataclass(frozen=True, kw_only=True)
+@command_line
 class Arguments(Sampling):
     """Arguments of the command."""
 
@@ -66,7 +65,7 @@ class Arguments(Sampling):
     """Random halves of the samples from which standard errors are computed. 0: none."""
     out: Path = Path("evaluation")
     """Folder for samples, table and plot."""
-    sampling: SettingsOption = field(default_factory=settings_flags("sample", swept=True))
+    sampling: SettingsOption = settings_flags("sample", swept=True)
 
 
 def main(argv: list[str]) -> None:
@@ -79,7 +78,6 @@ def main(argv: list[str]) -> None:
             hint="unmask evaluate MODEL photos/  or  unmask evaluate MODEL --reference stats.safetensors",
         )
     model, processes = load_shared(arguments.model, arguments.device, arguments.backend, arguments.precision)
-    from unmask.progress import bar, say
     from unmask.sweeps.evaluate import evaluate
 
     results = evaluate(
@@ -91,7 +89,6 @@ def main(argv: list[str]) -> None:
         split=arguments.split,
         k=arguments.k,
         replicates=arguments.replicates,
-        settings=arguments.sampling.settings,
         seed=arguments.seed,
         out=arguments.out,
         batch=arguments.batch,
@@ -99,7 +96,7 @@ def main(argv: list[str]) -> None:
         bar=bar,
         tell=say if processes.is_first else None,
         processes=processes,
-        **arguments.sampling.changes,
+        **arguments.sampling.keywords,
     )
     if processes.is_first:
         _show(results, [column for metric in metrics for column in COLUMNS[metric]])
@@ -108,10 +105,9 @@ def main(argv: list[str]) -> None:
 def _show(results: Results, columns: list[str]) -> None:
     """Print the table, how it came about, and what to beware of; draw the plot."""
     show_table(results.table(columns))
-    console = Console(highlight=False, markup=False, soft_wrap=True)
-    console.print(f"\n{results.protocol}")
+    tell(f"\n{results.protocol}")
     if "fid" in columns and results.caution:
-        console.print(f"caution: {results.caution}")
+        tell(f"caution: {results.caution}")
     tell(f"also in {results.folder}: results.csv, results.json", results=results.rows, folder=results.folder)
     show_plot(lambda: results.plot(columns))
 

@@ -10,7 +10,7 @@ from unmask.cli.arguments import AnyModel
 from unmask.cli.results import tell
 from unmask.errors import ConfigError, DataError
 from unmask.progress import stderr
-from unmask.storage.files import accessing
+from unmask.storage.files import accessing, replace_folder, write_bytes
 
 if TYPE_CHECKING:
     from unmask.storage.bundles import Bundle
@@ -43,8 +43,7 @@ class Arguments:
     picture: Path | None = None
     """hub: a PNG for the model card, such as a sheet of samples."""
 
-    def check(self) -> None:
-        """Refuse what could not be done, before anything is computed."""
+    def __post_init__(self) -> None:
         if self.to != "hub" and (self.name or self.licence or self.picture):
             raise ConfigError("--name, --licence and --picture are for --to hub")
         if self.to != "onnx" and self.int8:
@@ -59,7 +58,6 @@ class Arguments:
 def main(argv: list[str]) -> None:
     """Write the folder and say what is in it."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask export", description=HELP)
-    arguments.check()
     from unmask.models import open_model
 
     model = open_model(arguments.model)
@@ -71,7 +69,6 @@ def main(argv: list[str]) -> None:
 def _to_hub(model: "Bundle", arguments: Arguments) -> None:
     from unmask.storage import bundles as bundle
     from unmask.storage.cards import PICTURE, check_card, write_card
-    from unmask.storage.files import write_bytes
 
     assert arguments.name is not None, "checked before"
     assert arguments.licence is not None, "checked before"
@@ -96,7 +93,6 @@ def _read(path: Path) -> bytes:
 def _to_onnx(model: "Bundle", arguments: Arguments) -> None:
     from unmask.models import codec_from, prior_from
     from unmask.onnx import export
-    from unmask.storage.files import replace_folder
 
     folder = arguments.out
     if folder.is_dir() and any(path.suffix != ".onnx" for path in folder.iterdir()):

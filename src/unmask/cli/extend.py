@@ -1,11 +1,10 @@
 """``unmask extend``: what could be beyond the edges of a picture."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
-from unmask.cli.arguments import Amount, shared_last
+from unmask.cli.arguments import Amount, command_line
 from unmask.cli.edits import EditArguments, Seam
 
 HELP = """Outpainting: extend an image beyond its edges, in several versions.
@@ -17,8 +16,7 @@ The image stays the same, except for a seam along the edges that moved, half a c
 are blended (--seam 0: none). Its contents should be about as large as in the training images."""
 
 
-@shared_last
-@dataclass(frozen=True, kw_only=True)
+@command_line
 class Arguments(EditArguments):
     """Arguments of the command."""
 

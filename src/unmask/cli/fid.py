@@ -6,17 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
-from rich.console import Console
-from rich.table import Table
 
 from unmask.cli.arguments import Amount, DeviceOption, PicturesOrStatistics
 from unmask.cli.pictures import check_out
-from unmask.cli.results import tell
+from unmask.cli.results import listed, tell
+from unmask.distributed import Processes
 from unmask.errors import ConfigError
 from unmask.evaluation.config import metrics_named
 from unmask.evaluation.protocol import AT_INCEPTION, RESIZE, Protocol, caution
 from unmask.evaluation.results import as_text, plain
-from unmask.progress import say
+from unmask.progress import bar, say
 from unmask.storage.files import accessing
 
 if TYPE_CHECKING:
@@ -57,8 +56,7 @@ class Arguments:
     """Random halves of A from which standard errors are computed. 0: none, faster."""
     device: DeviceOption = "auto"
 
-    def check(self) -> None:
-        """Refuse what could not be done, before anything is computed."""
+    def __post_init__(self) -> None:
         if (self.b is None) == (self.save is None):
             raise ConfigError(
                 "wanted two sets to compare, or one and a file for its statistics",
@@ -72,12 +70,9 @@ class Arguments:
 def main(argv: list[str]) -> None:
     """Compare and print, or save."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask fid", description=HELP)
-    arguments.check()
     metrics = metrics_named(arguments.metrics)
-    from unmask.distributed import Processes
     from unmask.evaluation.compare import compare
     from unmask.evaluation.statistics import statistics_of
-    from unmask.progress import bar
 
     sets = [spec for spec in (arguments.a, arguments.b) if spec is not None]
     processes = Processes(arguments.device)
@@ -107,14 +102,11 @@ def _show(a: "Statistics", b: "Statistics", values: "Mapping[str, Estimate]") ->
     """The metrics, how they came about, and what to beware of."""
     protocol = _protocol(a, b)
     row, warning = plain(values), caution(min(len(a), len(b))) if "fid" in values else None
-    table = Table(box=None, show_header=False, pad_edge=False)
-    for name in values:
-        table.add_row(f"[bold]{name}[/]", as_text(row, name))
-    console = Console(highlight=False, soft_wrap=True)
+    table = listed({name: as_text(row, name) for name in values})
     tell(table, a=a.name, b=b.name, **row, protocol=protocol, caution=warning)
-    console.print(f"\n{protocol}", markup=False)
+    tell(f"\n{protocol}")
     if warning:
-        console.print(f"caution: {warning}")
+        tell(f"caution: {warning}")
 
 
 def _protocol(a: "Statistics", b: "Statistics") -> Protocol:

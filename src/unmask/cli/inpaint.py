@@ -1,20 +1,18 @@
 """``unmask inpaint``: a part of a picture, drawn anew."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
+from PIL import Image
 
-from unmask.cli.arguments import shared_last
+from unmask.cli.arguments import command_line
 from unmask.cli.edits import EditArguments, Seam, Unlikely
 from unmask.data.pictures import open_picture
 from unmask.errors import ConfigError
 
 if TYPE_CHECKING:
-    from PIL import Image
-
     from unmask.data.patches import Box
 
 HELP = """Inpainting: redraw a selected part of an image, in several versions.
@@ -28,8 +26,7 @@ are blended (--seam 0: none). Images must be at least as large as the training i
 at the size at which it saw them: shrink photographs until their contents are about that large."""
 
 
-@shared_last
-@dataclass(frozen=True, kw_only=True)
+@command_line
 class Arguments(EditArguments):
     """Arguments of the command."""
 

@@ -3,8 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from unmask.cli.results import tell
 from unmask.data.base import SUFFIXES
+from unmask.data.pictures import squares_of
+from unmask.data.pixels import PixelSet
+from unmask.data.sources import open_source
 from unmask.devices import Precision
 from unmask.distributed import ALONE, Group, Processes
 from unmask.errors import DataError
@@ -13,7 +18,6 @@ from unmask.onnx.config import Backend
 from unmask.progress import say, stderr
 
 if TYPE_CHECKING:
-    from unmask.data.pixels import PixelSet
     from unmask.pipeline import Pipeline
 
 
@@ -51,14 +55,8 @@ def open_images(
     *,
     captions: str = "none",
     processes: Group = ALONE,
-) -> "PixelSet":
+) -> PixelSet:
     """A side of a set, saying how much of the set it is; or the picture of a single file."""
-    import numpy as np
-
-    from unmask.data.pictures import squares_of
-    from unmask.data.pixels import PixelSet
-    from unmask.data.sources import open_source
-
     if is_picture(data):
         (pixels,) = squares_of(data, model.image_size, model.images.background)
         return PixelSet([Path(data).name], np.arange(1), lambda rows: pixels[rows], [data])

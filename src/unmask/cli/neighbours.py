@@ -1,24 +1,25 @@
 """``unmask neighbours``: the training pictures that samples are nearest to."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import tyro
 from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
-from unmask.cli.arguments import Amount, Drawing, SettingsOption, TrainingData, settings_flags, shared_last
+from unmask.cli.arguments import Amount, Drawing, SettingsOption, TrainingData, command_line, settings_flags
 from unmask.cli.loading import load_shared
-from unmask.cli.pictures import check_out, sheet_with_text, write_pictures, write_rows
+from unmask.cli.pictures import check_out, sheet_with_text, write_sheet, write_table
 from unmask.cli.results import tell
+from unmask.distributed import Processes
 from unmask.errors import ConfigError
 from unmask.evaluation.config import Space
+from unmask.progress import bar
 
 if TYPE_CHECKING:
-    from unmask.distributed import Processes
     from unmask.evaluation.neighbours import Memorisation, Neighbour, Neighbourhood
     from unmask.pipeline import Pipeline
 
@@ -34,8 +35,7 @@ ROWS = 16  # samples on the sheet
 BATCH = 16  # samples that a process draws at a time
 
 
-@shared_last
-@dataclass(frozen=True, kw_only=True)
+@command_line
 class Arguments(Drawing):
     """Arguments of the command."""
 
@@ -52,10 +52,9 @@ class Arguments(Drawing):
     """A PNG: samples on the left, their neighbours to the right, distances below them."""
     csv: Path | None = None
     """Also write all distances."""
-    sampling: SettingsOption = field(default_factory=settings_flags("sample"))
+    sampling: SettingsOption = settings_flags("sample")
 
-    def check(self) -> None:
-        """Refuse what could not be done, before anything is computed."""
+    def __post_init__(self) -> None:
         check_out(self.out)
         check_out(self.csv, None, option="--csv")
         if min(self.count, self.samples) < 1:
@@ -65,11 +64,7 @@ class Arguments(Drawing):
 def main(argv: list[str]) -> None:
     """Find, show and test."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask neighbours", description=HELP)
-    arguments.check()
-    import numpy as np
-
     from unmask.evaluation.neighbours import Neighbourhood, blur_caution, memorisation
-    from unmask.progress import bar
 
     model, processes = load_shared(arguments.model, arguments.device, arguments.backend, arguments.precision)
     train, validation = (
@@ -84,11 +79,9 @@ def main(argv: list[str]) -> None:
         return
     found = place.nearest(samples, arguments.count)
     _print(found)
-    write_pictures([_sheet(place, samples[:ROWS], found[:ROWS])], arguments.out)
-    tell(f"samples, and to the right of each its neighbours: {arguments.out}", sheet=arguments.out)
-    if arguments.csv:
-        write_rows(arguments.csv, _rows(found))
-        tell(f"all distances: {arguments.csv}", csv=arguments.csv)
+    sheet = _sheet(place, samples[:ROWS], found[:ROWS])
+    write_sheet(arguments.out, sheet, "samples, and to the right of each its neighbours")
+    write_table(arguments.csv, _rows(found), "all distances")
     if usual is not None and len(samples) > 1:
         distances = usual.new_tensor([neighbours[0].distance for neighbours in found])
         test = memorisation(distances, usual)
@@ -98,7 +91,7 @@ def main(argv: list[str]) -> None:
             tell(f"caution: {caution}", caution=caution)
 
 
-def _samples(model: "Pipeline", arguments: Arguments, processes: "Processes") -> list[Image.Image]:
+def _samples(model: "Pipeline", arguments: Arguments, processes: Processes) -> list[Image.Image]:
     """The pictures whose neighbours to find, of which new ones are drawn by all processes for the first."""
     if arguments.pictures:
         pixels = model.open(arguments.pictures, processes=processes)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from unmask.data.folders import numbered
+from unmask.cli.results import tell
 from unmask.data.pictures import encoded
 from unmask.errors import ConfigError, DataError
 from unmask.storage.files import accessing, write_bytes, write_csv
@@ -38,18 +38,18 @@ def write_file(path: Path, data: bytes) -> None:
         write_bytes(path, data)
 
 
-def write_rows(path: Path, rows: Iterable[Sequence[object]]) -> None:
-    """Write the rows of a table, its heading first, as CSV."""
-    with accessing(path):
-        write_csv(path, rows)
+def write_table(path: Path | None, rows: Iterable[Sequence[object]], what: str) -> None:
+    """Write the rows of a table, its heading first, as CSV, and say so; None is a file that nobody wants."""
+    if path is not None:
+        with accessing(path):
+            write_csv(path, rows)
+        tell(f"{what}: {path}", csv=path)
 
 
-def write_pictures(pictures: Sequence[Image.Image], out: Path) -> list[Path]:
-    """Write one picture to ``out``, several to files numbered after it, in place of what has those names."""
-    paths = numbered(out, len(pictures))
-    for picture, path in zip(pictures, paths, strict=True):
-        write_file(path, encoded(picture))
-    return paths
+def write_sheet(path: Path, sheet: Image.Image, what: str, key: str = "sheet") -> None:
+    """Write a picture in place of what has its name, and say so; ``key`` is its name for ``--json``."""
+    write_file(path, encoded(sheet))
+    tell(f"{what}: {path}", **{key: path})
 
 
 def sheet_with_text(rows: Sequence[Sequence[tuple[Image.Image, str]]]) -> Image.Image:

@@ -43,8 +43,7 @@ class Arguments:
     out: Path = Path("runs/reproduce")
     """Folder for all runs and results."""
 
-    def check(self) -> None:
-        """Refuse what could not be done, before anything is computed."""
+    def __post_init__(self) -> None:
         if self.seeds is not None and not 1 <= self.seeds <= 20:
             raise ConfigError(f"{self.seeds} seeds are not from 1 to 20", hint="--seeds 3")
 
@@ -52,7 +51,6 @@ class Arguments:
 def main(argv: list[str]) -> None:
     """Do what is missing, then say where the page is."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask reproduce", description=HELP)
-    arguments.check()
     from unmask.reproduce.claims import claims_named
     from unmask.reproduce.manifest import FULL, QUICK
 

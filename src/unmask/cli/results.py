@@ -5,13 +5,15 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from unmask.progress import QUIET
 
@@ -30,6 +32,15 @@ def tell(text: RenderableType | None = None, /, **values: Any) -> None:
         print(text)
     elif text is not None:
         Console(highlight=False).print(text)
+
+
+def listed(rows: Mapping[str, str]) -> Table:
+    """A table of names, and what there is to say of each, as it stands."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    for name, text in rows.items():
+        table.add_row(name, Text(text))
+    return table
 
 
 @contextmanager

@@ -1,26 +1,27 @@
 """``unmask retrieve``: whether samples show what their captions say."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tyro
 from PIL import Image
 
-from unmask.cli.arguments import Amount, Data, Sampling, SettingsOption, settings_flags, shared_last
+from unmask.cli.arguments import Amount, Data, Sampling, SettingsOption, command_line, settings_flags
 from unmask.cli.loading import load_model
-from unmask.cli.pictures import sheet_with_text, write_pictures
+from unmask.cli.pictures import sheet_with_text, write_file
 from unmask.cli.results import tell
+from unmask.data.pictures import encoded
+from unmask.data.pixels import PixelSet, spread
 from unmask.data.splits import Part
 from unmask.errors import ConfigError, DataError
 from unmask.evaluation.results import plain
-from unmask.storage.files import accessing
+from unmask.progress import bar
+from unmask.samples import SampleFolder
+from unmask.storage.files import accessing, write_json
 
 if TYPE_CHECKING:
-    from unmask.data.pixels import PixelSet
     from unmask.evaluation.estimate import Estimate
     from unmask.pipeline import Pipeline
-    from unmask.samples import SampleFolder
 
 HELP = """Test whether samples show what their captions say.
 
@@ -34,8 +35,7 @@ LPIPS (appearance). After a stop, run the same command again to continue."""
 ROWS = 24  # captions on the sheet
 
 
-@shared_last
-@dataclass(frozen=True, kw_only=True)
+@command_line
 class Arguments(Sampling):
     """Arguments of the command."""
 
@@ -50,10 +50,9 @@ class Arguments(Sampling):
     """Real images among which the nearest is searched."""
     out: Path = Path("retrieval")
     """Folder for samples, sheet.png (the real image of a caption, then its samples) and results.json."""
-    sampling: SettingsOption = field(default_factory=settings_flags("sample"))
+    sampling: SettingsOption = settings_flags("sample")
 
-    def check(self) -> None:
-        """Refuse what could not be done, before anything is computed."""
+    def __post_init__(self) -> None:
         if min(self.count, self.candidates) < 2 or min(self.samples, self.batch) < 1:
             raise ConfigError("--count and --candidates must be at least 2, --samples and --batch 1")
         if self.candidates > self.count:
@@ -66,19 +65,14 @@ class Arguments(Sampling):
 def main(argv: list[str]) -> None:
     """Draw, search and show."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask retrieve", description=HELP)
-    arguments.check()
-    from unmask.progress import bar
-    from unmask.samples import SampleFolder
-
     model = load_model(arguments.model, arguments.device, arguments.backend, arguments.precision)
     pixels = choose(model, model.open(arguments.data, arguments.split, captions="auto"), arguments)
     folder = SampleFolder(
         arguments.out / "samples",
         model,
         arguments.seed,
-        arguments.sampling.settings,
         prompt=[*map(str, pixels.captions)],
-        **arguments.sampling.changes,
+        **arguments.sampling.keywords,
     )
     with bar("sampling") as report:
         folder.fill(len(pixels) * arguments.samples, batch=arguments.batch, report=report)
@@ -90,10 +84,8 @@ def main(argv: list[str]) -> None:
     tell(f"also in {arguments.out}: sheet.png, results.json, samples/", folder=arguments.out)
 
 
-def choose(model: "Pipeline", pixels: "PixelSet", arguments: Arguments) -> "PixelSet":
+def choose(model: "Pipeline", pixels: PixelSet, arguments: Arguments) -> PixelSet:
     """Pictures of different captions in words that the model knows, evenly spread."""
-    from unmask.data.pixels import spread
-
     knows = model.words.known.knows
     first = {caption: number for number, caption in reversed([*enumerate(pixels.captions)]) if caption}
     known = sorted(number for caption, number in first.items() if knows(caption))
@@ -115,12 +107,10 @@ def choose(model: "Pipeline", pixels: "PixelSet", arguments: Arguments) -> "Pixe
 
 
 def _measure(
-    model: "Pipeline", folder: "SampleFolder", pixels: "PixelSet", arguments: Arguments
+    model: "Pipeline", folder: SampleFolder, pixels: PixelSet, arguments: Arguments
 ) -> "dict[str, Estimate]":
     from unmask.evaluation.features import features_of, inception_features, lpips_features
     from unmask.evaluation.retrieval import retrieval
-    from unmask.progress import bar
-    from unmask.storage.files import write_json
 
     samples, found = folder.pixels(), {}
     for by, extractor in (("inception", inception_features), ("lpips", lpips_features)):
@@ -136,11 +126,11 @@ def _measure(
     return found
 
 
-def _write_sheet(folder: "SampleFolder", pixels: "PixelSet", arguments: Arguments) -> None:
+def _write_sheet(folder: SampleFolder, pixels: PixelSet, arguments: Arguments) -> None:
     """Rows of a caption's own picture and its first four samples, the caption below."""
     rows = []
     for number in pixels.spread(ROWS):
         own = Image.fromarray(pixels.read([number])[0])
         drawn = (folder.picture(number + turn * len(pixels)) for turn in range(min(4, arguments.samples)))
         rows.append([(own, str(pixels.captions[number])), *((picture, "") for picture in drawn)])
-    write_pictures([sheet_with_text(rows)], arguments.out / "sheet.png")
+    write_file(arguments.out / "sheet.png", encoded(sheet_with_text(rows)))

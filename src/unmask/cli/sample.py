@@ -1,7 +1,6 @@
 """``unmask sample``: new pictures."""
 
 import math
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,12 +8,14 @@ import tyro
 from PIL import Image
 from tyro.conf import Positional, arg
 
-from unmask.cli.arguments import Amount, Sampling, SettingsOption, settings_flags, shared_last
+from unmask.cli.arguments import Amount, Sampling, SettingsOption, command_line, settings_flags
 from unmask.cli.loading import load_shared
-from unmask.cli.pictures import check_out, write_file, write_pictures
+from unmask.cli.pictures import check_out, write_file, write_sheet
 from unmask.cli.results import tell
 from unmask.data.pictures import encoded
+from unmask.data.transforms import contact_sheet
 from unmask.errors import ConfigError
+from unmask.progress import bar
 from unmask.reading import lines_of, read_bytes
 from unmask.samples import SampleFolder
 
@@ -40,8 +41,7 @@ MOVING = 16  # pictures of an animation
 FRAMES, FRAME_MS, LAST_FRAME_MS = 32, 120, 2000
 
 
-@shared_last
-@dataclass(frozen=True, kw_only=True)
+@command_line
 class Arguments(Sampling):
     """Arguments of the command."""
 
@@ -63,10 +63,9 @@ class Arguments(Sampling):
     """Also write a contact sheet of the first 64 images, a PNG."""
     gif: Path | None = None
     """Also write an animation of how the first 16 appear, a GIF."""
-    sampling: SettingsOption = field(default_factory=settings_flags("sample"))
+    sampling: SettingsOption = settings_flags("sample")
 
-    def check(self) -> None:
-        """Refuse what could not be done, before anything is computed."""
+    def __post_init__(self) -> None:
         if min(self.count, self.batch) < 1:
             raise ConfigError(f"{self.count} pictures, {self.batch} at a time: 1 of each is the least")
         if self.prompt is not None and self.captions is not None:
@@ -78,21 +77,17 @@ class Arguments(Sampling):
 def main(argv: list[str]) -> None:
     """Draw what is missing in the folder, then the sheet and the animation."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask sample", description=HELP)
-    arguments.check()
-    from unmask.progress import bar
-
-    given, device, precision = arguments.sampling, arguments.device, arguments.precision
+    device, precision = arguments.device, arguments.precision
     model, processes = load_shared(arguments.model, device, arguments.backend, precision)
     guide = load_shared(arguments.guide, device, precision=precision)[0] if arguments.guide else None
     folder = SampleFolder(
         arguments.out,
         model,
         arguments.seed,
-        given.settings,
         prompt=read_prompts(arguments.captions) if arguments.captions else arguments.prompt,
         negative=arguments.negative,
         guide=guide,
-        **given.changes,
+        **arguments.sampling.keywords,
     )
     film: list[Tensor] = []
     watch = (lambda codes: film.append(codes[:MOVING].clone())) if arguments.gif else None
@@ -119,11 +114,8 @@ def read_prompts(path: Path) -> list[str]:
 
 
 def _write_sheet(path: Path, folder: SampleFolder, count: int) -> None:
-    from unmask.data.transforms import contact_sheet
-
     pictures = [folder.picture(number) for number in range(count)]
-    write_pictures([contact_sheet(pictures, _columns(count))], path)
-    tell(f"sheet: {path}", sheet=path)
+    write_sheet(path, contact_sheet(pictures, _columns(count)), "sheet")
 
 
 def _write_animation(path: Path, model: "Pipeline", film: "list[Tensor]") -> None:
@@ -137,9 +129,6 @@ def _write_animation(path: Path, model: "Pipeline", film: "list[Tensor]") -> Non
 def _frames(model: "Pipeline", film: "list[Tensor]") -> list[Image.Image]:
     """Moments of the film, evenly spread from nothing known to the end."""
     import torch
-
-    from unmask.data.transforms import contact_sheet
-    from unmask.progress import bar
 
     film = [torch.full_like(film[0], model.prior.mask_id), *film]
     moments = torch.linspace(0, len(film) - 1, min(FRAMES, len(film))).round().int().tolist()

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Literal
@@ -10,17 +9,19 @@ from typing import TYPE_CHECKING, Literal
 import tyro
 from PIL import Image, ImageOps
 
-from unmask.cli.arguments import Amount, Looking, shared_last
+from unmask.cli.arguments import Amount, Looking, command_line
 from unmask.cli.loading import is_picture, load_shared, open_images
-from unmask.cli.pictures import check_out, write_pictures, write_rows
+from unmask.cli.pictures import check_out, write_sheet, write_table
 from unmask.cli.results import tell
+from unmask.data.pixels import PixelSet
+from unmask.data.transforms import contact_sheet, to_levels, to_pictures, to_tensor
+from unmask.distributed import Processes
 from unmask.errors import ConfigError
+from unmask.progress import bar
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from unmask.data.pixels import PixelSet
-    from unmask.distributed import Processes
     from unmask.evaluation.pixel_likelihood import ScaleHead
     from unmask.pipeline import Pipeline
 
@@ -38,8 +39,7 @@ few masks per image; for autoregressive priors the bits of the codes are exact."
 SHOWN = 8  # pictures of a map
 
 
-@shared_last
-@dataclass(frozen=True, kw_only=True)
+@command_line
 class Arguments(Looking):
     """Arguments of the command."""
 
@@ -63,8 +63,7 @@ class Arguments(Looking):
     map: Path | None = None
     """Also write a map of where the bits are, a PNG."""
 
-    def check(self) -> None:
-        """Refuse what could not be done, before anything is computed."""
+    def __post_init__(self) -> None:
         if min(self.draws, self.fit_steps) < 1:
             raise ConfigError("--draws and --fit-steps must be at least 1")
         if self.pixels and self.fit is None and is_picture(self.data):
@@ -76,9 +75,6 @@ class Arguments(Looking):
 def main(argv: list[str]) -> None:
     """Score and print the means with their standard errors."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask score", description=HELP)
-    arguments.check()
-    from unmask.progress import bar
-
     model, processes = load_shared(arguments.model, arguments.device)
     pixels = open_images(model, arguments.data, arguments.split, processes=processes)
     with processes.first_goes_first():
@@ -107,13 +103,10 @@ def main(argv: list[str]) -> None:
         columns |= _per_dimension(model, head, pixels, scores.bits, arguments.bits, processes)
     if not processes.is_first:
         return
-    if arguments.csv:
-        write_rows(arguments.csv, _rows(pixels, columns))
-        tell(f"picture by picture: {arguments.csv}", csv=arguments.csv)
+    write_table(arguments.csv, _rows(pixels, columns), "picture by picture")
     if arguments.map:
         sheet = _map(model, head, pixels, arguments)
-        write_pictures([sheet], arguments.map)
-        tell(f"pictures, their reconstructions, and where the bits are: {arguments.map}", map=arguments.map)
+        write_sheet(arguments.map, sheet, "pictures, their reconstructions, and where the bits are", "map")
 
 
 def _measured(mean: float, standard_error: float) -> str:
@@ -123,7 +116,6 @@ def _measured(mean: float, standard_error: float) -> str:
 
 def _fitted(model: "Pipeline", arguments: Arguments) -> "ScaleHead":
     from unmask.evaluation.pixel_likelihood import scale_head
-    from unmask.progress import bar
 
     pixels = model.open(arguments.fit) if arguments.fit else model.open(arguments.data, "train")
     with bar("fitting the spread of pixels", unit="steps") as report:
@@ -135,14 +127,13 @@ def _fitted(model: "Pipeline", arguments: Arguments) -> "ScaleHead":
 def _per_dimension(
     model: "Pipeline",
     head: "ScaleHead",
-    pixels: "PixelSet",
+    pixels: PixelSet,
     bits_per_code: list[float],
     bits: int,
-    processes: "Processes",
+    processes: Processes,
 ) -> dict[str, list[float]]:
     """Print the means; what each picture costs, in columns."""
     from unmask.evaluation.pixel_likelihood import bits_per_dimension
-    from unmask.progress import bar
 
     with bar("scoring pixels") as report:
         found = bits_per_dimension(
@@ -161,22 +152,18 @@ def _per_dimension(
     }
 
 
-def _rows(pixels: "PixelSet", columns: dict[str, list[float]]) -> Iterator[Sequence[str]]:
+def _rows(pixels: PixelSet, columns: dict[str, list[float]]) -> Iterator[Sequence[str]]:
     """The table of all pictures, its heading first."""
     yield "picture", *columns
     for name, *values in zip(pixels.names, *columns.values(), strict=True):
         yield name, *(f"{value:.6f}" for value in values)
 
 
-def _map(
-    model: "Pipeline", head: "ScaleHead | None", pixels: "PixelSet", arguments: Arguments
-) -> Image.Image:
+def _map(model: "Pipeline", head: "ScaleHead | None", pixels: PixelSet, arguments: Arguments) -> Image.Image:
     """Rows of a picture, what its codes decode to, the bits of its pixels where scored, and of its codes."""
     import torch
     from einops import rearrange, repeat
 
-    from unmask.data.transforms import contact_sheet, to_pictures, to_tensor
-    from unmask.diffusion.likelihood import code_nats
     from unmask.evaluation.pixel_likelihood import pixel_nats
 
     images = to_tensor(pixels.read(pixels.spread(SHOWN))).to(model.device)
@@ -187,7 +174,7 @@ def _map(
         bits = pixel_nats(model.codec, head, images, arguments.bits).sum(1) / math.log(2)
         columns.append(_heat(bits, "a pixel"))
     flat = rearrange(codes, "B h w -> B (h w)")
-    nats = code_nats(model.sampler.unconditional, flat, 0, num_pairs=arguments.draws, seed=arguments.seed)
+    nats = model.sampler.likelihood.code_nats(flat, 0, num_pairs=arguments.draws, seed=arguments.seed)
     by_code = rearrange(nats / math.log(2), "B (h w) -> B h w", h=codes.shape[1])
     factor = model.codec.config.factor
     columns.append(_heat(repeat(by_code, "B h w -> B (h y) (w x)", y=factor, x=factor), "a code"))
@@ -197,8 +184,6 @@ def _map(
 
 def _heat(bits: "Tensor", what: str) -> list[Image.Image]:
     """(B, H, W) bits as pictures from black over red to white, all on one scale."""
-    from unmask.data.transforms import to_levels
-
     top = bits.flatten().quantile(0.995).clamp(min=1e-9).item()
     print(f"white on the map: {top:.3g} bits {what} or more")
     levels = [Image.fromarray(one) for one in to_levels(bits / top).numpy()]

@@ -68,7 +68,6 @@ def starting_point(
     settings = starting_settings(
         given.preset or Origin.preset,
         preset,
-        stage,
         changes=read_changes(given.config) if given.config else {},
         steps=given.steps,
         size=None if given.levels else given.size,

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
+from urllib.parse import quote
 
 import tyro
 
@@ -129,7 +130,5 @@ def _check(names: list[str], runs: Path | None) -> None:
 
 def address(host: str, port: int, token: str | None) -> str:
     """What to type into a browser."""
-    from urllib.parse import quote
-
     name = f"[{host}]" if ":" in host else host
     return f"http://{name}:{port}/" + (f"?token={quote(token)}" if token else "")

@@ -61,8 +61,7 @@ class Arguments:
         given = {"crop": self.crop, "scale": self.scale and list(self.scale)}
         return {name: value for name, value in given.items() if value is not None}
 
-    def check(self) -> None:
-        """Refuse what could not be done, before anything is computed."""
+    def __post_init__(self) -> None:
         if self.hours is not None and not 0 < self.hours < 10_000:
             raise ConfigError(f"--hours {self.hours} must be above 0 and below 10,000", hint="--hours 2")
         if self.codec and (self.init or self.size):
@@ -74,7 +73,6 @@ class Arguments:
 def main(argv: list[str]) -> None:
     """Train what is missing, then show what came of it."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask train", description=HELP)
-    arguments.check()
     from unmask.training.both import Plan, train_both
 
     asked = Plan(

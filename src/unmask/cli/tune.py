@@ -1,18 +1,19 @@
 """``unmask tune``: find the best settings for each number of steps, and keep them in the model."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tyro
 
-from unmask.cli.arguments import Amount, Sampling, SettingsOption, TrainingData, settings_flags, shared_last
+from unmask.cli.arguments import Amount, Sampling, SettingsOption, TrainingData, command_line, settings_flags
 from unmask.cli.evaluate import show_plot, show_table
 from unmask.cli.loading import load_shared
 from unmask.cli.results import tell
 from unmask.errors import BundleError, ConfigError
 from unmask.evaluation.config import Side
 from unmask.evaluation.results import table_of
+from unmask.progress import bar
 
 if TYPE_CHECKING:
     from unmask.storage.bundles import Bundle
@@ -33,8 +34,7 @@ held-out images:
 After a stop, run the same command again to continue. Needs Inception: unmask weights get inception."""
 
 
-@shared_last
-@dataclass(frozen=True, kw_only=True)
+@command_line
 class Arguments(Sampling):
     """Arguments of the command."""
 
@@ -49,14 +49,13 @@ class Arguments(Sampling):
     """Folder for samples, table and plot."""
     save: Path | None = None
     """Store the settings in a copy of the model, in this folder. None: in the model itself."""
-    sampling: SettingsOption = field(default_factory=settings_flags("sample", swept=True))
+    sampling: SettingsOption = settings_flags("sample", swept=True)
 
 
 def main(argv: list[str]) -> None:
     """Search, write the settings into the model, and show them."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask tune", description=HELP)
     from unmask.models import locate, open_model
-    from unmask.progress import bar
     from unmask.storage import bundles
     from unmask.sweeps.tune import COLUMNS, plot, tune
 
@@ -73,13 +72,12 @@ def main(argv: list[str]) -> None:
         arguments.data,
         count=arguments.count,
         split=arguments.split,
-        settings=arguments.sampling.settings,
         seed=arguments.seed,
         out=arguments.out,
         batch=arguments.batch,
         bar=bar,
         processes=processes,
-        **arguments.sampling.changes,
+        **arguments.sampling.keywords,
     )
     if not processes.is_first:
         return

@@ -1,11 +1,10 @@
 """``unmask vary``: a picture, a little different."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
-from unmask.cli.arguments import shared_last
+from unmask.cli.arguments import command_line
 from unmask.cli.edits import EditArguments, Unlikely
 
 HELP = """Draw variations of an image: a share of its codes is redrawn, the others stay.
@@ -17,8 +16,7 @@ Each variation redraws different codes. At strength 1 nothing of the image is le
 with the whole image selected. All pixels come from the decoder, also where codes stay."""
 
 
-@shared_last
-@dataclass(frozen=True, kw_only=True)
+@command_line
 class Arguments(EditArguments):
     """Arguments of the command."""
 

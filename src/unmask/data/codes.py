@@ -168,7 +168,8 @@ def encode_pixels(
         for crops in _batches(train, validation, numbers, stamp.crops):
             yield from (((), row) for row in _encode(encode, crops, stamp))
 
-    try:
+    wanted = stamp.shape[0] * stamp.layout.row_bytes
+    with files.writing(out, wanted, hint="make room and say it again: it goes on from here"):
         with bar(f"encoding {data}", visible=processes.is_first) as report:
             array = open_rows(
                 out,
@@ -186,9 +187,6 @@ def encode_pixels(
                 if stamp.captions:
                     files.write_json(out / CAPTIONS, list(captions))
                 _write_stamp(out, stamp)
-    except OSError as error:
-        message = files.shortage(out, stamp.shape[0] * stamp.layout.row_bytes, error)
-        raise DataError(message, hint="make room and say it again: it goes on from here") from error
     return Codes(there, array, captions)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from unmask.errors import ConfigError
+from unmask.errors import ConfigError, require_at_least, require_share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,27 +46,16 @@ class ImagesConfig:
     """Decoding threads. 0: one per core."""
 
     def __post_init__(self) -> None:
-        if self.size < 1:
-            raise ConfigError(f"size={self.size} is not a number of pixels; it must be at least 1")
+        require_at_least(1, "images", self, "size", "crops", "min_side", "caption_words")
+        require_at_least(0, "images", self, "workers")
+        require_share("images", self, "validation")
         if not 1 <= self.scale[0] <= self.scale[1] < math.inf:
             raise ConfigError(
                 f"scale={self.scale[0]:g} {self.scale[1]:g} is not a range of numbers from 1 up",
                 hint="such as  --images.crop random --images.scale 1.5 3",
             )
-        if self.crops < 1:
-            raise ConfigError(f"crops={self.crops} must be at least 1")
-        if not 0 <= self.validation < 1:
-            raise ConfigError(
-                f"validation={self.validation} is not a share of the pictures from 0 to below 1"
-            )
         if not 0 <= self.shift < self.size:
             raise ConfigError(f"shift={self.shift} does not keep pictures of {self.size} pixels in sight")
-        if self.min_side < 1:
-            raise ConfigError(f"min-side={self.min_side} is not a number of pixels; it must be at least 1")
-        if self.workers < 0:
-            raise ConfigError(f"workers={self.workers} is not a number of threads; 0 means one for each core")
-        if self.caption_words < 1:
-            raise ConfigError(f"caption-words={self.caption_words} must be at least 1")
         num_clusters(self.captions)
         _check_colour(self.background)
 

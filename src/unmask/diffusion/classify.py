@@ -9,7 +9,7 @@ from torch import Tensor
 
 from unmask.diffusion.fill import Denoiser
 from unmask.diffusion.guidance import Given
-from unmask.diffusion.likelihood import Prior, score_codes
+from unmask.diffusion.likelihood import Prior, likelihood_of
 
 ROWS = 64  # in one pass
 
@@ -49,6 +49,6 @@ def image_nats(
 
     All labels of an image meet the same masks, so that they differ by what they say of it alone.
     """
-    told = (Given(prior, words=label) for label in labels)
-    scores = [score_codes(one, codes, first, num_draws=num_draws, num_steps=None, seed=seed) for one in told]
+    told = (likelihood_of(Given(prior, words=label)) for label in labels)
+    scores = (one.score(codes, first, num_draws=num_draws, num_steps=None, seed=seed) for one in told)
     return torch.stack([score.nats for score in scores], dim=1)

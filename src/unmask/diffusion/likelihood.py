@@ -54,18 +54,6 @@ def likelihood_of(prior: Prior) -> "Bound":
     return Exact(prior) if prior.causal else Bound(prior)
 
 
-def score_codes(
-    prior: Prior, codes: Tensor, first: int, *, num_draws: int, num_steps: int | None, seed: int = 0
-) -> Score:
-    """``Bound.score`` of the prior."""
-    return likelihood_of(prior).score(codes, first, num_draws=num_draws, num_steps=num_steps, seed=seed)
-
-
-def code_nats(prior: Prior, codes: Tensor, first: int, *, num_pairs: int, seed: int = 0) -> Tensor:
-    """``Bound.code_nats`` of the prior."""
-    return likelihood_of(prior).code_nats(codes, first, num_pairs=num_pairs, seed=seed)
-
-
 def code_costs(prior: Prior, codes: Tensor, masked: Tensor) -> Tensor:
     """(B, N): −log p(code | what the prior may see of the rest) in nats where masked, 0 elsewhere."""
     shown = codes if prior.causal else torch.where(masked, prior.mask_id, codes)
@@ -78,8 +66,6 @@ def code_costs(prior: Prior, codes: Tensor, masked: Tensor) -> Tensor:
 
 class Bound:
     """The likelihood of codes under an absorbing prior: a bound, estimated over masks."""
-
-    exact = False  # whether scores are the likelihood itself
 
     def __init__(self, prior: Prior) -> None:
         self._prior = prior
@@ -165,8 +151,6 @@ class Bound:
 
 class Exact(Bound):
     """The same under an autoregressive prior: tight, and told by one pass over all codes."""
-
-    exact = True
 
     def loss(
         self, network: Network, x0: Tensor, config: DiffusionConfig, rows: slice, noise: Noise

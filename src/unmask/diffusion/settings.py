@@ -7,10 +7,8 @@ import math
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from itertools import product
 from typing import Any, Literal, TypedDict
 
-from unmask.config import merge
 from unmask.errors import ConfigError
 from unmask.reading import fit
 
@@ -31,7 +29,6 @@ class NotGiven:
 NOT_GIVEN = NotGiven()
 BUDGETS = "budgets"
 """Beside the uses of a name: settings for new pictures that were tuned for numbers of steps, a list."""
-PAPERS_OWN: dict[Use, dict[str, Any]] = {"sample": {}, "canvas": {"temperature": 0.8}, "edit": {}}
 CARES = {
     "fast": "at most 16 steps of 4 windows, or enough to cover the codes being drawn",
     "balanced": "at most 32 steps of 14 windows, or enough to cover the codes being drawn",
@@ -292,62 +289,3 @@ def _described(name: str, default: Any, metadata: Mapping[str, Any]) -> Setting:
 HINTS = typing.get_type_hints(Settings)
 SETTINGS = {each.name: _described(each.name, each.default, each.metadata) for each in fields(Settings)}
 """Every setting by its name."""
-
-
-def untuned(*, captioned: bool) -> dict[str, dict[str, Any]]:
-    """What a new model recommends, as far as is known without measuring it: that is for ``unmask tune``.
-
-    With captions, guidance is worth more than the steps that it costs.
-    """
-    sample: dict[str, Any] = {"steps": 64, "temperature": 0.9, "remask": 1.0}
-    if captioned:
-        sample = {"steps": 32, "temperature": 0.85, "remask": 0.5, "guidance": 2.0}
-    larger = {"temperature": 0.8, "remask": 1.0}
-    return {RECOMMENDED: {"sample": sample, "canvas": larger, "edit": larger}}
-
-
-def choose(
-    use: Use,
-    sampling: Mapping[str, Mapping[str, Any]],
-    base: Settings | str | None,
-    changes: Mapping[str, Any],
-) -> Settings:
-    """The settings of a call: ``changes`` over some given, or over those of a name.
-
-    ``sampling`` are a model's own by name and use; without a name they are those it recommends. A model
-    that recommends none is sampled as in the paper. Where some were tuned for numbers of steps, a change of
-    the steps brings those that are nearest. Canvases and edits are drawn with balanced care, unless these or
-    the paper's own say otherwise.
-    """
-    if not isinstance(base, Settings):
-        sets: Mapping[str, Mapping[Any, Any]] = {RECOMMENDED: PAPERS_OWN, **sampling, PAPER: PAPERS_OWN}
-        if (name := base or RECOMMENDED) not in sets:
-            raise ConfigError(f"the model has no settings {name!r}", hint=f"it has {', '.join(sets)}")
-        care = {} if name == PAPER or use == "sample" else {"care": "balanced"}
-        tuned = _nearest(sets[name].get(BUDGETS, []), changes.get("steps")) if use == "sample" else None
-        base = merge(Settings(), care | _beside(changes, tuned or sets[name].get(use, {})))
-    return merge(base, changes)
-
-
-def _beside(changes: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a model's own settings those that leave room for the changes."""
-    unless = {name: SETTINGS[name].unless or () for name in own if name in SETTINGS}
-    return {name: own[name] for name in own if unless.get(name) not in [*changes.items()]}
-
-
-def _nearest(budgets: Sequence[Mapping[str, Any]], steps: Any) -> Mapping[str, Any] | None:
-    """Of settings for numbers of steps those for the nearest, by ratio."""
-    if not budgets or not isinstance(steps, int) or steps < 1:
-        return None
-    return min(budgets, key=lambda each: abs(math.log(each["steps"] / steps)))
-
-
-def combinations(
-    use: Use,
-    sampling: Mapping[str, Mapping[str, Any]],
-    base: Settings | str | None,
-    sweep: Mapping[str, Any],
-) -> list[Settings]:
-    """The settings of a sweep, chosen as above: of a list each value, with every value of the others."""
-    lists = [values if isinstance(values, list) else [values] for values in sweep.values()]
-    return [choose(use, sampling, base, dict(zip(sweep, one, strict=True))) for one in product(*lists)]

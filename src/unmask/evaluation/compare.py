@@ -53,6 +53,10 @@ class Comparison:
         assert metric == "prdc"
         return prdc(self._balls(len(fake)), fake, replicates=self._replicates)
 
+    def part(self, rows: Sequence[int]) -> "Comparison":
+        """The same with some of the pictures."""
+        return Comparison(self.features[rows], k=self._k, replicates=self._replicates)
+
     @property
     def features(self) -> Tensor:
         """(n, D), of a set that has them."""
@@ -93,7 +97,6 @@ class Reference:
             features, moments = real.features, real.moments
         else:
             features, moments = self.look(real, report), None
-        self._k, self._replicates = k, replicates
         self._comparison = Comparison(features, moments, k=k, replicates=replicates)
 
     def look(self, pixels: PixelSet, report: Report = silent) -> Tensor:
@@ -113,9 +116,8 @@ class Reference:
         self, metric: Metric, rows: Sequence[int], samples: PixelSet, numbers: Sequence[int]
     ) -> dict[str, Estimate]:
         """The values of one metric for some of a set's pictures against some of the real ones."""
-        real = Comparison(self._comparison.features[rows], k=self._k, replicates=self._replicates)
         with tuned_allocator():
-            return real.measure(metric, features_of(samples, self._extractor)[numbers])
+            return self._comparison.part(rows).measure(metric, features_of(samples, self._extractor)[numbers])
 
     def diversity(self, count: int) -> dict[str, Estimate]:
         """The values that ``count`` of the real pictures have themselves: what samples could reach."""

@@ -10,6 +10,7 @@ filled, verified and made again: ``storage.arrays``.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from einops import rearrange
@@ -53,11 +54,16 @@ def inception_features(device: torch.device) -> Extractor:
     return Extractor(INCEPTION, lambda images: network(images.to(device)))
 
 
+def lpips(net: Literal["vgg", "alex"]) -> Perceptual:
+    """LPIPS with its weights; WeightsError says what to type where they have not been fetched."""
+    network = Perceptual(net)
+    network.load_state_dict(weights.require(f"lpips-{net}"))
+    return network
+
+
 def lpips_features(device: torch.device) -> Extractor:
     """Features whose squared distance is LPIPS with AlexNet, of pictures at 64×64; float16."""
-    network = Perceptual("alex")
-    network.load_state_dict(weights.require("lpips-alex"))
-    network.to(device)
+    network = lpips("alex").to(device)
 
     @torch.no_grad()
     def extract(images: Tensor) -> Tensor:

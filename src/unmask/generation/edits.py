@@ -20,7 +20,7 @@ from unmask.diffusion.care import plan_work
 from unmask.diffusion.fill import Denoiser, Watch
 from unmask.diffusion.guidance import Guided, without_context
 from unmask.diffusion.inpaint import forget, refill
-from unmask.diffusion.likelihood import code_nats
+from unmask.diffusion.likelihood import likelihood_of
 from unmask.errors import ConfigError
 from unmask.generation.editor import Editor
 from unmask.generation.sampler import BATCH, Options, draws
@@ -179,7 +179,7 @@ class Edit:
         images = to_tensor(self.patch.pixels[None]).to(self.editor.sampler.device)
         codes = self.editor.encode(images).flatten(1)
         told = self.origin.unlikely and self.origin.strength < 1
-        nats = code_nats(denoise, codes, 0, num_pairs=PAIRS, seed=seed)[0] if told else None
+        nats = likelihood_of(denoise).code_nats(codes, 0, num_pairs=PAIRS, seed=seed)[0] if told else None
         return codes.masked_fill(self._forgotten(count, seed, nats).to(codes.device), denoise.mask_id)
 
     def _forgotten(self, count: int, seed: int, nats: Tensor | None = None) -> Tensor:

@@ -13,14 +13,15 @@ from torch import Tensor
 from unmask.data.provenance import Provenance
 from unmask.devices import Precision, wants_bfloat16
 from unmask.diffusion.autoregressive import Continuer, autoregress
+from unmask.diffusion.choose import choose
 from unmask.diffusion.fill import Denoiser, OnStep, Watch
 from unmask.diffusion.first_pass import RememberedStart
 from unmask.diffusion.guidance import Given, Guided, GuidedContinuer, with_words
-from unmask.diffusion.likelihood import Prior
+from unmask.diffusion.likelihood import Bound, likelihood_of
 from unmask.diffusion.precision import InBfloat16
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.schedule import Curve
-from unmask.diffusion.settings import NOT_GIVEN, Changes, Settings, Use, choose
+from unmask.diffusion.settings import NOT_GIVEN, Changes, Settings, Use
 from unmask.errors import ConfigError
 from unmask.generation.prompts import Prompt, Words, tells
 from unmask.models import prior_from, vocabulary_from
@@ -130,9 +131,16 @@ class Sampler:
         return RememberedStart(InBfloat16(prior) if self._in_bfloat16 else prior)
 
     @property
-    def unconditional(self) -> Prior:
-        """The prior of codes alone, told nothing in words."""
-        return Given(self.prior, words=self.words.ids("")) if self.words.length else self.prior
+    def likelihood(self) -> Bound:
+        """What codes alone are scored by: the prior, told nothing in words."""
+        return likelihood_of(Given(self.prior, words=self.words.ids("")) if self.words.length else self.prior)
+
+    def check_captions(self) -> None:
+        """Refuse a prior that cannot be asked for words given codes."""
+        if self.prior.causal:
+            raise ConfigError(
+                "an autoregressive prior reads captions before codes, so it cannot caption images"
+            )
 
     def request(
         self,

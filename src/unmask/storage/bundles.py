@@ -121,14 +121,11 @@ def _rounded(part: Part) -> Part:
 def save(bundle: Bundle, folder: Path) -> None:
     """Put the bundle at ``folder``, whole or not at all, in place of a bundle that was there."""
     _refuse_to_overwrite(folder)
-    try:
-        with files.replace_folder(folder, OURS) as partial:
-            for name, part in bundle.parts.items():
-                tensors.write(partial / f"{name}.safetensors", part.tensors)
-            files.write_json(partial / MANIFEST, _describe(bundle, partial))
-    except (OSError, SafetensorError) as error:
-        wanted = sum(tensors.num_bytes(part.tensors.values()) for part in bundle.parts.values())
-        raise BundleError(files.shortage(folder, wanted, error)) from error
+    wanted = sum(tensors.num_bytes(part.tensors.values()) for part in bundle.parts.values())
+    with files.writing(folder, wanted, BundleError), files.replace_folder(folder, OURS) as partial:
+        for name, part in bundle.parts.items():
+            tensors.write(partial / f"{name}.safetensors", part.tensors)
+        files.write_json(partial / MANIFEST, _describe(bundle, partial))
 
 
 def load(folder: Path) -> Bundle:

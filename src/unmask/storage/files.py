@@ -28,7 +28,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from unmask.errors import DataError
+from safetensors import SafetensorError
+
+from unmask.errors import DataError, UnmaskError
 
 SEAL = "checksum"
 
@@ -268,11 +270,17 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def shortage(target: Path, wanted: int, error: Exception) -> str:
-    """A sentence that says why ``target`` could not be written, how much it takes and how much is free."""
-    disk = next(folder for folder in target.absolute().parents if folder.exists())
-    free = shutil.disk_usage(disk).free
-    return f"{target} could not be written: {error}; it takes {wanted:,} bytes, {free:,} are free"
+@contextmanager
+def writing(
+    target: Path, wanted: int, kind: type[UnmaskError] = DataError, *, hint: str | None = None
+) -> Iterator[None]:
+    """Turn a failure to write ``target`` into an error that says how much it takes and how much is free."""
+    try:
+        yield
+    except (OSError, SafetensorError) as error:
+        disk = next(folder for folder in target.absolute().parents if folder.exists())
+        room = f"it takes {wanted:,} bytes, {shutil.disk_usage(disk).free:,} are free"
+        raise kind(f"{target} could not be written: {error}; {room}", hint=hint) from error
 
 
 def _real(path: Path) -> Path:

@@ -15,7 +15,6 @@ from unmask.data.pictures import encoded, squares_of
 from unmask.data.transforms import to_pictures, to_tensor
 from unmask.data.vocabulary import words_of
 from unmask.diffusion.classify import word_nats
-from unmask.diffusion.likelihood import code_nats
 from unmask.evaluation.distortion import psnr
 from unmask.generation.sampler import BATCH
 from unmask.pipeline import Pipeline
@@ -43,8 +42,8 @@ def score(model: Pipeline, picture: Image.Image, draws: int, seed: int, report: 
     codes = model.codec.encode(images)
     with _reporting(model.prior, 2 if model.prior.causal else 2 * draws, report):
         (bits_per_code,) = model.score([seen], draws=draws, seed=seed).bits
-        nats = code_nats(
-            model.sampler.unconditional, codes.flatten(1), 0, num_pairs=max(1, draws // 2), seed=seed
+        nats = model.sampler.likelihood.code_nats(
+            codes.flatten(1), 0, num_pairs=max(1, draws // 2), seed=seed
         )
     figures = {
         "bits_per_code": bits_per_code,

@@ -47,16 +47,13 @@ def task_of(request: Request, model: Pipeline) -> Task:
             return _sampling(request, model)
         case Canvas():
             return _canvas(request, model)
-        case Inpaint():
-            return _inpainting(request, model)
-        case Vary():
-            return _varying(request, model)
-        case Extend():
-            return _extending(request, model)
+        case Inpaint() | Vary() | Extend():
+            return _editing(request, model)
         case Reconstruct():
             return partial(reconstruct, model, _picture(request, model))
         case Caption():
-            _check_captions(model, request.words)
+            model.words.known.encode_prompt(request.words)
+            model.sampler.check_captions()
             asked = request.draws, request.seed, request.words
             return partial(caption, model, _picture(request, model), *asked)
         case Score():
@@ -103,29 +100,8 @@ def _canvas(request: Canvas, model: Pipeline) -> Task:
     return run
 
 
-def _inpainting(request: Inpaint, model: Pipeline) -> Task:
-    picture, mask = _picture(request, model), _selected(request)
-    _grid(picture.size, model, request.count)
-    told, strength = _told(request, model), request.strength
-    edit = selected(told, picture, mask, request.seam, strength=strength, unlikely=request.unlikely)
-    return _editing(request, model, edit)
-
-
-def _varying(request: Vary, model: Pipeline) -> Task:
-    picture = _picture(request, model)
-    _grid(picture.size, model, request.count)
-    edit = varied(_told(request, model), picture, request.strength, unlikely=request.unlikely)
-    return _editing(request, model, edit)
-
-
-def _extending(request: Extend, model: Pipeline) -> Task:
-    picture = _picture(request, model)
-    left, top, right, bottom = margins = request.left, request.top, request.right, request.bottom
-    _grid((left + picture.width + right, top + picture.height + bottom), model, request.count)
-    return _editing(request, model, beyond(_told(request, model), picture, margins, request.seam))
-
-
-def _editing(request: EditRequest, model: Pipeline, edit: Edit) -> Task:
+def _editing(request: Inpaint | Vary | Extend, model: Pipeline) -> Task:
+    edit = _edit_of(request, model)
     num_codes = request.count * edit.num_drawn
 
     def run(report: Reporter) -> Outcome:
@@ -135,18 +111,28 @@ def _editing(request: EditRequest, model: Pipeline, edit: Edit) -> Task:
     return run
 
 
+def _edit_of(request: Inpaint | Vary | Extend, model: Pipeline) -> Edit:
+    """What is to be drawn again of a picture, if a job may look at so many codes."""
+    picture, margins = _picture(request, model), (0, 0, 0, 0)
+    match request:
+        case Inpaint(seam=seam, strength=strength, unlikely=unlikely):
+            edit = partial(selected, mask=_selected(request), seam=seam, strength=strength, unlikely=unlikely)
+        case Vary(strength=strength, unlikely=unlikely):
+            edit = partial(varied, strength=strength, unlikely=unlikely)
+        case Extend(seam=seam):
+            margins = request.left, request.top, request.right, request.bottom
+            edit = partial(beyond, margins=margins, seam=seam)
+    left, top, right, bottom = margins
+    _grid((left + picture.width + right, top + picture.height + bottom), model, request.count)
+    return edit(_told(request, model), picture)
+
+
 def _told(request: Drawing, model: Pipeline) -> Editor:
     return model.editor.told(request.use, request.prompt or "", **_options(request, model))
 
 
 def _options(request: Drawing, model: Pipeline) -> Options:
     return {"negative": request.negative, "seed": request.seed, "settings": settings_of(request, model)}
-
-
-def _check_captions(model: Pipeline, text: str) -> None:
-    model.words.known.encode_prompt(text)
-    if model.prior.causal:
-        raise ConfigError("an autoregressive prior reads captions before codes, so it cannot caption images")
 
 
 def settings_of(request: Drawing, model: Pipeline) -> Settings:

@@ -2,7 +2,8 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -10,7 +11,8 @@ import numpy as np
 
 from unmask.data.captions import Caption
 from unmask.data.pixels import PixelSet
-from unmask.diffusion.settings import Settings, combinations
+from unmask.diffusion.choose import combinations
+from unmask.diffusion.settings import Settings
 from unmask.distributed import ALONE, Group
 from unmask.errors import ConfigError, DataError
 from unmask.evaluation.compare import Reference, reconstructed
@@ -83,8 +85,13 @@ def evaluate(
         real, side = _saved(model, data, what, metrics), "all"
     else:
         real = _real(model, data, side, processes, captions="auto" if by_label else "none")
-    validation = _real(model, data, "validation", processes) if what == "validation" else None
-    count = count if what == "samples" else len(validation or real)
+    given: PixelSet | None = None
+    if what == "validation":
+        given = _real(model, data, "validation", processes)
+    elif what == "reconstructions":
+        assert isinstance(real, PixelSet), "statistics are for samples"
+        given = reconstructed(model.codec, model.fingerprint, real)
+    count = count if given is None else len(given)
     labels = _labels(model, real, count, seed) if by_label else {}
     protocol = Protocol(
         what="validation pictures" if what == "validation" else what,
@@ -108,40 +115,75 @@ def evaluate(
         reference = Reference(
             real, model.codec, extractor, k=k, replicates=replicates, report=report, processes=processes
         )
-
-    def images(one: Settings | None) -> PixelSet:
-        if one is None:
-            assert isinstance(real, PixelSet)
-            pixels = validation or reconstructed(model.codec, model.fingerprint, real)
-        else:
-            samples = SampleFolder(samples_folder(results.folder, one), model, seed, one)
-            with bar(f"sampling, {in_words(one)}") as report:
-                samples.fill(count, batch=batch, processes=processes, report=report)
-            pixels = samples.pixels()
-        with bar(f"looking at {what}") as report:
-            reference.look(pixels, report)
-        return pixels
-
-    def absent(one: Settings | None) -> list[tuple[str | None, Metric]]:
-        of_labels = [(label, name) for label in labels for name in results.missing(by_part, one, label)]
-        return [*((None, name) for name in results.missing(metrics, one)), *of_labels]
-
-    def measured(label: str | None, metric: Metric, pixels: PixelSet) -> dict[str, Estimate]:
-        if label is None:
-            return reference.measure(metric, pixels, count)
-        return reference.measure_part(metric, labels[label].real, pixels, labels[label].drawn)
-
-    by_part = [metric for metric in metrics if metric != "diversity"]
+    measuring = _Measuring(
+        model, seed, count, batch, metrics, given, labels, reference, results, bar, processes
+    )
     for one in chosen:
-        missing = processes.agreed(absent, one)
-        pixels = images(one) if missing else None
-        for label, metric in missing:
-            with bar(f"measuring {metric}"):
-                values = processes.agreed(measured, label, metric, pixels)
-            results.add(one, values, label)
+        measuring.complete(one)
     if "diversity" in metrics and not processes.agreed(lambda: results.real):
         results.add_real(processes.agreed(lambda: reference.diversity(count)))
     return results
+
+
+class OfLabel(NamedTuple):
+    """The pictures of a label, by number."""
+
+    real: list[int]
+    drawn: list[int]
+
+
+@dataclass(frozen=True)
+class _Measuring:
+    """What an evaluation does for every combination of settings."""
+
+    model: Pipeline
+    seed: int
+    count: int
+    batch: int
+    metrics: Sequence[Metric]
+    given: PixelSet | None
+    """What is compared if it is not drawn."""
+    labels: Mapping[str, OfLabel]
+    reference: Reference
+    results: Results
+    bar: Bar
+    processes: Group
+
+    def complete(self, one: Settings | None) -> None:
+        """Add to the results what is missing in them."""
+        missing = self.processes.agreed(self._missing, one)
+        pixels = self._pictures(one) if missing else None
+        for label, metric in missing:
+            with self.bar(f"measuring {metric}"):
+                values = self.processes.agreed(self._measured, label, metric, pixels)
+            self.results.add(one, values, label)
+
+    def _missing(self, one: Settings | None) -> list[tuple[str | None, Metric]]:
+        """Metrics of all pictures, and of those of each label."""
+        whole = self.results.missing(self.metrics, one)
+        by_part = [metric for metric in self.metrics if metric != "diversity"]
+        parts = [(label, name) for label in self.labels for name in self.results.missing(by_part, one, label)]
+        return [*((None, name) for name in whole), *parts]
+
+    def _pictures(self, one: Settings | None) -> PixelSet:
+        """Those of some settings, drawn where they are missing, or those that are given; looked at."""
+        if one is None:
+            assert self.given is not None
+            pixels = self.given
+        else:
+            samples = SampleFolder(samples_folder(self.results.folder, one), self.model, self.seed, one)
+            with self.bar(f"sampling, {in_words(one)}") as report:
+                samples.fill(self.count, batch=self.batch, processes=self.processes, report=report)
+            pixels = samples.pixels()
+        with self.bar(f"looking at {self.results.protocol.what}") as report:
+            self.reference.look(pixels, report)
+        return pixels
+
+    def _measured(self, label: str | None, metric: Metric, pixels: PixelSet) -> dict[str, Estimate]:
+        if label is None:
+            return self.reference.measure(metric, pixels, self.count)
+        rows = self.labels[label]
+        return self.reference.measure_part(metric, rows.real, pixels, rows.drawn)
 
 
 def effort(
@@ -150,7 +192,7 @@ def effort(
     """How much there is to draw and to look at, and about how long that takes, by a trial."""
     N, batch, size = model.prior.num_positions, min(count, batch), model.image_size
     trial = Settings(guidance=new[0].guidance, steps=None if model.prior.causal else min(TRIED, N))
-    drawing = took(lambda: model.sample(batch, settings=trial)) / (trial.steps or N)
+    drawing = took(lambda: model.sample(batch, settings=trial, batch=batch)) / (trial.steps or N)
     looking = took(lambda: extractor(np.zeros((TRIED, size, size, 3), np.uint8))) / TRIED
     passes = [min(one.steps or N, N) for one in new]
     turns, num_looked = math.ceil(count / batch), num_real + count * len(new)
@@ -173,13 +215,6 @@ def _check(
         raise ConfigError("--count must be at least 2, --k and --batch 1, --replicates 0")
     if what == "validation" and side != "train":
         raise ConfigError("validation pictures are compared with those of the training", hint="--split train")
-
-
-class OfLabel(NamedTuple):
-    """The pictures of a label, by number."""
-
-    real: list[int]
-    drawn: list[int]
 
 
 def _labels(model: Pipeline, real: PixelSet | Statistics, count: int, seed: int) -> dict[str, OfLabel]:

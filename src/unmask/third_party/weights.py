@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unmask.errors import WeightsError
-from unmask.storage.files import cache_folder, shortage, write_bytes
+from unmask.storage.files import cache_folder, write_bytes, writing
 from unmask.third_party import packages
 from unmask.third_party.packages import Package
 
@@ -177,9 +177,7 @@ def _keep(name: str, tensors: "dict[str, Tensor]") -> Path:
     from safetensors.torch import save
 
     file, data = _file(name), save(tensors)
-    try:
+    with writing(file, len(data), WeightsError, hint="UNMASK_CACHE=/a/larger/disk"):
         file.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(file, data)
-    except OSError as error:
-        raise WeightsError(shortage(file, len(data), error), hint="UNMASK_CACHE=/a/larger/disk") from error
     return file

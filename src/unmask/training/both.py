@@ -192,14 +192,14 @@ def _measured(asked: Plan) -> tuple[dict[str, float], dict[str, float], dict[str
     source, engine = open_source(asked.data), asked.engine
     paces: dict[str, Pace] = {}
     changes = {"engine": engine, "images": _images(asked, "prior")}
-    prior = starting_settings(asked.preset, prior_preset, "prior", changes=changes, codec=asked.codec)
+    prior = starting_settings(asked.preset, prior_preset, changes=changes, codec=asked.codec)
     images = prior.images
     if asked.codec:
         model = open_model(asked.codec)
         part, size = model.codec, model.image_size
     else:
         changes = {"engine": engine, "images": _images(asked, "codec")}
-        codec = starting_settings(asked.preset, codec_preset, "codec", changes=changes, init=asked.init)
+        codec = starting_settings(asked.preset, codec_preset, changes=changes, init=asked.init)
         paces["codec"], part = codec_pace(codec)
         images, size = replace(codec.images, crops=images.crops), codec.images.size
     paces["prior"], encoding = prior_pace(prior, part, size)

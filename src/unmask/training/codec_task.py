@@ -10,11 +10,11 @@ from torch import Tensor, nn
 
 from unmask.codec.augment import augment
 from unmask.codec.autoencoder import Autoencoder
-from unmask.codec.config import CodecConfig, LossConfig
 from unmask.codec.discriminator import Discriminator
 from unmask.codec.losses import adaptive_weight, discriminator_loss, generator_loss, usage
 from unmask.codec.perceptual import Perceptual
 from unmask.codec.quantizers import Quantized
+from unmask.config import CodecTraining
 from unmask.data.batches import Batches
 from unmask.data.pixels import PixelSet
 from unmask.data.transforms import contact_sheet, to_pictures, to_tensor
@@ -23,7 +23,6 @@ from unmask.evaluation.reconstruction import measure_reconstructions
 from unmask.progress import say
 from unmask.rng import generator
 from unmask.storage.bundles import Bundle, Part
-from unmask.training.config import LoopConfig, OptimConfig
 from unmask.training.ema import Ema
 from unmask.training.engine import Engine
 from unmask.training.optim import adam, averaged, descend, learning_rate
@@ -37,23 +36,19 @@ class CodecTask:
 
     def __init__(
         self,
-        codec: CodecConfig,
-        loss: LossConfig,
-        optim: OptimConfig,
-        loop: LoopConfig,
+        settings: CodecTraining,
         engine: Engine,
         train: PixelSet,
         validation: PixelSet,
         *,
-        flip: bool,
-        shift: int = 0,
         kept: Bundle | None = None,
         perceptual: Perceptual | None = None,
         inception: Inception | None = None,
         about: Mapping[str, Any],
     ) -> None:
         """``kept`` is a model whose encoder and codebook stay: all but its codec goes with the new one."""
-        self._loss, self._optim, self._loop, self._engine = loss, optim, loop, engine
+        self._loss, self._optim, self._loop = settings.loss, settings.optim, settings.loop
+        self._engine, optim, seed = engine, settings.optim, settings.loop.seed
         self._validation, self._about = validation, dict(about)
         self._shown = validation if len(validation) else train
         self._perceptual = perceptual.to(engine.device) if perceptual else None
@@ -63,17 +58,17 @@ class CodecTask:
         self._batches = Batches(
             train,
             batch=optim.batch,
-            seed=loop.seed,
-            flip=flip,
-            shift=shift,
+            seed=seed,
+            flip=settings.images.flip,
+            shift=settings.images.shift,
             rank=engine.rank,
             world=engine.world,
         )
-        self._codec = Autoencoder(codec, generator(loop.seed, "codec"))
+        self._codec = Autoencoder(settings.codec, generator(seed, "codec"))
         self._kept, self._train_encoder = kept, kept is None
         self._codec.encoder.requires_grad_(self._train_encoder)
         self._codec.quantizer.requires_grad_(self._train_encoder)
-        self._discriminator = Discriminator(loss, generator(loop.seed, "discriminator"))
+        self._discriminator = Discriminator(settings.loss, generator(seed, "discriminator"))
         trained = [parameter for parameter in self._codec.parameters() if parameter.requires_grad]
         self._model, self._optimizer = engine.setup(self._codec, adam(trained, optim))
         self._discriminator_model, self._discriminator_optimizer = engine.setup(

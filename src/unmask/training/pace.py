@@ -56,14 +56,10 @@ def codec_pace(settings: CodecTraining) -> tuple[Pace, Part]:
         for count in (2 * batch, batch)
     )
     task = CodecTask(
-        settings.codec,
-        settings.loss,
-        settings.optim,
-        settings.loop,
+        settings,
         Engine(settings.engine),
         train,
         validation,
-        flip=settings.images.flip,
         perceptual=perceptual_of(settings),
         about={},
     )
@@ -89,10 +85,7 @@ def prior_pace(settings: PriorTraining, codec: Part, size_px: int) -> tuple[Pace
     )
     network = network.to(engine.device)
     task = PriorTask(
-        settings.prior,
-        settings.diffusion,
-        settings.optim,
-        settings.loop,
+        settings,
         engine,
         Codes(stamp, _noise(K, *stamp.shape).astype(stamp.dtype)),
         codec=codec,

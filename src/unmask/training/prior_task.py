@@ -11,6 +11,7 @@ from einops import rearrange
 from PIL import Image
 from torch import Tensor
 
+from unmask.config import PriorTraining
 from unmask.data.batches import batch_indices
 from unmask.data.captions import Caption
 from unmask.data.codes import Codes
@@ -22,13 +23,11 @@ from unmask.diffusion.autoregressive import autoregress
 from unmask.diffusion.guidance import Given
 from unmask.diffusion.likelihood import Noise, Prior, Score, bits_per_code, cost_curve, join, likelihood_of
 from unmask.diffusion.sample import sample_codes
-from unmask.diffusion.settings import Settings, untuned
+from unmask.diffusion.settings import RECOMMENDED, Settings
 from unmask.models import vocabulary_from
-from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import NO_TEXT, Text, Transformer
 from unmask.rng import generator
 from unmask.storage.bundles import Bundle, Part
-from unmask.training.config import DiffusionConfig, LoopConfig, OptimConfig
 from unmask.training.ema import Ema
 from unmask.training.engine import Engine
 from unmask.training.optim import averaged, descend, learning_rate, optimizer_of
@@ -44,10 +43,7 @@ class PriorTask:
 
     def __init__(
         self,
-        prior: PriorConfig,
-        diffusion: DiffusionConfig,
-        optim: OptimConfig,
-        loop: LoopConfig,
+        settings: PriorTraining,
         engine: Engine,
         codes: Codes,
         *,
@@ -55,14 +51,15 @@ class PriorTask:
         decode: Callable[[Tensor], Tensor],
         about: Mapping[str, Any],
     ) -> None:
-        self._diffusion, self._optim, self._loop, self._engine = diffusion, optim, loop, engine
+        self._diffusion, self._optim, self._loop = settings.diffusion, settings.optim, settings.loop
+        self._engine, optim, rng = engine, settings.optim, generator(settings.loop.seed, "prior")
         self._train, self._validation = codes.split("train"), codes.split("validation")
         self._codec, self._decode, self._about = codec, decode, dict(about)
         self.num_examples = optim.batch * optim.accumulate * engine.world
         stamp = codes.stamp
         self._vocabulary = vocabulary_of(codes)
         text = Text(self._vocabulary.length, len(self._vocabulary)) if self._vocabulary else NO_TEXT
-        self._prior = Transformer(prior, stamp.codebook_size, stamp.grid, generator(loop.seed, "prior"), text)
+        self._prior = Transformer(settings.prior, stamp.codebook_size, stamp.grid, rng, text)
         self._words = self._encode(self._validation.captions)
         self.objective = "bits_given_caption" if self._vocabulary else "bits"
         self._model, self._optimizer = engine.setup(
@@ -224,7 +221,7 @@ class PriorTask:
             | self._some_captions()
             | {"prior_step": step, "prior_validation": dict(validation), "curve": self._curve}
         )
-        sampling = {} if prior.causal else untuned(captioned=self._vocabulary is not None)
+        sampling = {} if prior.causal else recommended(captioned=self._vocabulary is not None)
         return Bundle(self._codec, Part(config=config, tensors=tensors), about, sampling)
 
     def _some_captions(self) -> dict[str, list[str]]:
@@ -238,6 +235,18 @@ def reordered(caption: str, rng: torch.Generator) -> str:
     """A caption with the parts between its commas in any order."""
     parts = caption.split(",")
     return ",".join(parts[place] for place in torch.randperm(len(parts), generator=rng))
+
+
+def recommended(*, captioned: bool) -> dict[str, dict[str, Any]]:
+    """What a new model recommends, as far as is known without measuring it: that is for ``unmask tune``.
+
+    With captions, guidance is worth more than the steps that it costs.
+    """
+    sample: dict[str, Any] = {"steps": 64, "temperature": 0.9, "remask": 1.0}
+    if captioned:
+        sample = {"steps": 32, "temperature": 0.85, "remask": 0.5, "guidance": 2.0}
+    larger = {"temperature": 0.8, "remask": 1.0}
+    return {RECOMMENDED: {"sample": sample, "canvas": larger, "edit": larger}}
 
 
 def vocabulary_of(codes: Codes) -> Vocabulary | None:

@@ -21,7 +21,6 @@ SHARED_IMAGES = ("crop", "scale", "background", "flip", "validation", "min_side"
 def starting_settings(
     preset: str | T,
     named: Callable[[str], T],
-    stage: Stage,
     *,
     changes: Mapping[str, Any],
     steps: int | None = None,
@@ -43,7 +42,7 @@ def starting_settings(
         return merge(merge(type(settings)(), run["settings"]), changes)
     settings = merge(settings, {"images": images_of(codec)}) if codec else settings
     if init:
-        settings = merge(settings, _network_of(init, stage))
+        settings = merge(settings, _network_of(init, settings))
     elif isinstance(settings, CodecTraining) and "multipliers" not in changes.get("codec", {}):
         size = size or merge(settings.images, changes.get("images", {})).size
         settings = merge(settings, resized(settings, size))
@@ -104,17 +103,18 @@ def images_of(codec: str) -> dict[str, Any]:
     return {name: images[name] for name in SHARED_IMAGES if name in images}
 
 
-def _network_of(model: str, stage: Stage) -> dict[str, Any]:
+def _network_of(model: str, settings: CodecTraining | PriorTraining) -> dict[str, Any]:
     """What a model to start from settles: the network, and for a codec the size of its pictures."""
     from unmask.models import open_model
 
     bundle = open_model(model)
-    if stage not in bundle.parts:
-        raise BundleError(f"{model} has only a codec, no prior to start from")
-    config = bundle.parts[stage].config
-    if stage == "prior":
+    if isinstance(settings, PriorTraining):
+        if bundle.prior is None:
+            raise BundleError(f"{model} has only a codec, no prior to start from")
+        config = bundle.prior.config
         settled = ("codebook_size", "grid", "words", "caption_length")  # by codec and captions
         known = {key: config[key] for key in config if key not in settled}
         return {"prior": asdict(merge(PriorConfig(), known))}  # also what is younger than the model
+    config = bundle.codec.config
     quantizer = config["quantizer"] | {"kmeans_batches": 0}  # its codebook is there already
     return {"codec": config | {"quantizer": quantizer}, "images": {"size": bundle.image_size}}

@@ -13,12 +13,12 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from PIL import Image
-from safetensors import SafetensorError
 
 from unmask import __version__
 from unmask.data.pictures import encoded
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 LOGGER = logging.getLogger(__name__)
+GO_ON = "nothing that was saved is lost: make room, then go on by --resume"
+
+
+writing = partial(files.writing, kind=RunError, hint=GO_ON)
 
 
 class Run:
@@ -93,7 +97,7 @@ class Run:
 
     def update_config(self, config: dict[str, Any]) -> None:
         """Put another configuration in the place of the run's own."""
-        with self._writing(self.folder / "config.json", len(json.dumps(config))):
+        with writing(self.folder / "config.json", len(json.dumps(config))):
             _write_config(self.folder, config)
         self.config = config
 
@@ -106,7 +110,7 @@ class Run:
         values = {name: float(value) for name, value in metrics.items()}
         finite = {name: value if math.isfinite(value) else None for name, value in values.items()}
         line = json.dumps({"step": step, "time": round(time.time(), 3), "kind": kind, **finite}) + "\n"
-        with self._writing(self._log_path, len(line)), self._log_path.open("a") as log:
+        with writing(self._log_path, len(line)), self._log_path.open("a") as log:
             log.write(line)
         if self._board:
             for name, value in values.items():
@@ -120,7 +124,7 @@ class Run:
     def truncate_log(self, step: int) -> None:
         """Forget what was logged after ``step``: the first thing to do when a run goes on from there."""
         kept = b"".join(line for line, entry in self._log_lines() if entry["step"] <= step)
-        with self._writing(self._log_path, len(kept)):
+        with writing(self._log_path, len(kept)):
             files.write_bytes(self._log_path, kept)
         if self._board:
             self._board.close()
@@ -136,8 +140,8 @@ class Run:
         skeleton, leaves = tensors.flatten(state)
         folder = self._checkpoints / f"step-{step:08d}"
         wanted = tensors.num_bytes(leaves.values())
-        with self._writing(folder, wanted), files.replace_folder(folder, tensors.OURS) as partial:
-            tensors.save(partial, {"format": FORMAT, "step": step}, skeleton, leaves)
+        with writing(folder, wanted), files.replace_folder(folder, tensors.OURS) as new:
+            tensors.save(new, {"format": FORMAT, "step": step}, skeleton, leaves)
         self._tidy(folder, keep)
 
     def restore(self) -> tuple[int, dict[str, Any]] | None:
@@ -178,7 +182,7 @@ class Run:
         """Keep the picture as ``samples/NAME-STEP.png``."""
         path = self._samples / f"{name}-{step:08d}.png"
         png = encoded(image)
-        with self._writing(path, len(png)):
+        with writing(path, len(png)):
             self._samples.mkdir(exist_ok=True)
             files.write_bytes(path, png)
         if self._board:
@@ -214,15 +218,6 @@ class Run:
                 files.remove_folder(folder)
         for place in (self.folder, self._checkpoints, self._samples):
             files.sweep(place)
-
-    @contextmanager
-    def _writing(self, target: Path, wanted: int) -> Iterator[None]:
-        """Turn a full disk into an error that says how much room ``target`` wants."""
-        try:
-            yield
-        except (OSError, SafetensorError) as error:
-            hint = "nothing that was saved is lost: make room, then go on by --resume"
-            raise RunError(files.shortage(target, wanted, error), hint=hint) from error
 
 
 def _write_config(folder: Path, config: dict[str, Any]) -> None:

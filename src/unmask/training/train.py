@@ -10,12 +10,12 @@ from unmask.config import CodecTraining, PriorTraining, to_json
 from unmask.data.sources import open_source
 from unmask.devices import Precision, tuned_allocator
 from unmask.errors import BundleError, ConfigError
+from unmask.evaluation.features import lpips
 from unmask.evaluation.inception import Inception
 from unmask.models import codec_from, open_model
 from unmask.presets import DEFAULT, codec_preset, prior_preset
 from unmask.progress import say
 from unmask.storage.bundles import Bundle, Part
-from unmask.third_party.weights import require
 from unmask.training.codec_task import CodecTask
 from unmask.training.engine import Engine
 from unmask.training.inputs import find_codes, lasting, lasting_data, prepare_pixels
@@ -50,7 +50,7 @@ def train_codec(
     resume = resume or is_restart(out)
     run_config = begun(out, "codec") if resume else {}
     data, init = _given("data", data, run_config), run_config.get("init", init)
-    settings = starting_settings(preset, codec_preset, "codec", changes=changes, init=init, run=run_config)
+    settings = starting_settings(preset, codec_preset, changes=changes, init=init, run=run_config)
     engine = Engine(settings.engine)
     if not resume and engine.is_first:
         Run.check_free(out)
@@ -61,15 +61,10 @@ def train_codec(
     # After what may be refused: this can take hours.
     pixels = prepare_pixels(source, data, settings.images, engine)
     task = CodecTask(
-        settings.codec,
-        settings.loss,
-        settings.optim,
-        settings.loop,
+        settings,
         engine,
         pixels.split("train"),
         pixels.split("validation"),
-        flip=settings.images.flip,
-        shift=settings.images.shift,
         kept=start,
         perceptual=perceptual,
         inception=inception,
@@ -119,7 +114,7 @@ def train_prior(
     codec, data = _given("codec", codec, run_config), _given("data", data, run_config)
     init = run_config.get("init", init)
     settings = starting_settings(
-        preset, prior_preset, "prior", changes=changes, codec=codec, init=init, run=run_config
+        preset, prior_preset, changes=changes, codec=codec, init=init, run=run_config
     )
     engine = Engine(settings.engine)
     if not resume and engine.is_first:
@@ -130,10 +125,7 @@ def train_prior(
     codes, images = find_codes(model, data, settings.images, engine, precision)
     settings = replace(settings, images=images)
     task = PriorTask(
-        settings.prior,
-        settings.diffusion,
-        settings.optim,
-        settings.loop,
+        settings,
         engine,
         codes,
         codec=model.codec,
@@ -174,11 +166,7 @@ def _codes_precision(run_config: Mapping[str, Any]) -> Precision:
 def perceptual_of(settings: CodecTraining) -> Perceptual | None:
     """The perceptual loss of a training, if it has one."""
     net = settings.loss.perceptual
-    if net == "off":
-        return None
-    perceptual = Perceptual(net)
-    perceptual.load_state_dict(require(f"lpips-{net}"))
-    return perceptual
+    return None if net == "off" else lpips(net)
 
 
 def _about_codec(model: Bundle) -> dict[str, Any]:

@@ -64,11 +64,11 @@ def test_how_much_there_is_to_do_is_said_beforehand(monkeypatch):
     model = SimpleNamespace(
         prior=SimpleNamespace(num_positions=64, causal=False),
         image_size=16,
-        sample=lambda count, settings: asked.append((count, settings.steps)) or asked,
+        sample=lambda count, settings, batch: asked.append((count, settings.steps, batch)) or asked,
     )
     new = [Settings(steps=16), Settings()]
     said = evaluate.effort(model, new, 32, 16, 100, pixel_features())
-    assert asked == [(16, 8)]
+    assert asked == [(16, 8, 16)]
     # (16 + 64) passes × 2 batches + 100 real pictures + 2 × 32 samples, a second each
     assert said == (
         "at most 32 samples × 64 passes for each of 2 settings, and 164 pictures to look at: about 5.4 min"

@@ -8,9 +8,8 @@ import pytest
 from PIL import Image
 
 from unmask.cli.edits import sheet_of
-from unmask.cli.pictures import check_out, write_file, write_pictures, write_rows
+from unmask.cli.pictures import check_out, write_file, write_sheet, write_table
 from unmask.data.folders import write_beside
-from unmask.data.provenance import Provenance, inscribed
 from unmask.errors import ConfigError, DataError
 
 
@@ -42,18 +41,21 @@ def test_what_can_be_written_is_not_refused(folder):
     check_out(Path("anything"), None)
 
 
-def test_one_picture_goes_by_its_name_and_several_by_numbers():
-    colours = [Image.new("RGB", (2, 2), name) for name in ("red", "blue")]
-    assert write_pictures(colours[:1], Path("a.png")) == [Path("a.png")]
-    assert write_pictures(colours, Path("a.png")) == [Path("a-1.png"), Path("a-2.png")]
-    with Image.open("a-2.png") as picture:
+def test_a_sheet_replaces_what_has_its_name(folder, capsys):
+    for name in ("red", "blue"):
+        write_sheet(Path("a.png"), Image.new("RGB", (2, 2), name), "sheet")
+    with Image.open("a.png") as picture:
         assert picture.format == "PNG"
         assert np.asarray(picture)[0, 0].tolist() == [0, 0, 255]
+    assert [path.name for path in folder.iterdir()] == ["a.png"]
+    assert capsys.readouterr().out == 2 * "sheet: a.png\n"
 
 
-def test_a_table_is_read_back_as_it_was_written():
+def test_a_table_is_read_back_as_it_was_written(folder):
     rows = [["picture", "bits"], ['one, "quoted"', "1.5"]]
-    write_rows(Path("bits.csv"), rows)
+    write_table(None, rows, "bits")
+    assert not list(folder.iterdir())
+    write_table(Path("bits.csv"), rows, "bits")
     with Path("bits.csv").open(newline="") as file:
         assert list(csv.reader(file)) == rows
 
@@ -62,13 +64,6 @@ def test_what_the_disk_refuses_is_a_sentence():
     Path("file").touch()
     with pytest.raises(DataError, match=r"file/bits.csv cannot be written: Not a directory"):
         write_file(Path("file/bits.csv"), b"")
-
-
-def test_no_file_of_another_name_is_touched(folder):
-    drawn = inscribed(Image.new("RGB", (4, 4)), Provenance(task="inpaint"))
-    write_pictures([drawn] * 4, folder / "new.png")
-    write_pictures([drawn] * 2, folder / "new.png")
-    assert sorted(path.stem for path in folder.iterdir()) == ["new-1", "new-2", "new-3", "new-4"]
 
 
 def test_what_is_drawn_is_written_beside_other_pictures_and_the_same_once(folder):

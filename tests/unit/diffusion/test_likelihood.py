@@ -4,7 +4,7 @@ import math
 import pytest
 import torch
 
-from unmask.diffusion.likelihood import bits_per_code, code_costs, code_nats, cost_curve, join, score_codes
+from unmask.diffusion.likelihood import bits_per_code, code_costs, cost_curve, join, likelihood_of
 from unmask.diffusion.process import bound_from_curve
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
@@ -36,8 +36,9 @@ def test_costs_are_those_of_the_masked_codes(codes, rng):
 def test_a_picture_scores_the_same_in_any_batch(codes, kind):
     prior = prior_of(kind)
     options = {"num_draws": 4, "num_steps": 16}
-    whole = score_codes(prior, codes, 0, **options)
-    parts = join([score_codes(prior, codes[:2], 0, **options), score_codes(prior, codes[2:], 2, **options)])
+    score = likelihood_of(prior).score
+    whole = score(codes, 0, **options)
+    parts = join([score(codes[:2], 0, **options), score(codes[2:], 2, **options)])
     torch.testing.assert_close(whole.nats, parts.nats)
 
 
@@ -48,7 +49,7 @@ def test_an_autoregressive_prior_is_exact(codes):
     for i in range(N):
         log_p = next_logits(codes[:, i - 1] if i else None).log_softmax(1)
         nats -= log_p.gather(1, codes[:, i : i + 1]).squeeze(1).detach()
-    exact = score_codes(prior, codes, 0, num_draws=1, num_steps=9).nats
+    exact = likelihood_of(prior).score(codes, 0, num_draws=1, num_steps=9).nats
     torch.testing.assert_close(exact.float(), nats)
 
 
@@ -56,7 +57,7 @@ def test_an_autoregressive_prior_is_exact(codes):
 def test_knowing_nothing_costs_log_k(codes, num_steps):
     prior = prior_of("absorbing")
     torch.nn.init.zeros_(prior.head.weight)
-    score = score_codes(prior, codes, 0, num_draws=4, num_steps=num_steps)
+    score = likelihood_of(prior).score(codes, 0, num_draws=4, num_steps=num_steps)
     assert score.nats == pytest.approx([N * math.log(K)] * len(codes))
 
 
@@ -73,7 +74,7 @@ def test_the_estimate_is_unbiased_for_the_enumerated_bound(num_steps):
     curve = torch.stack([costs[masks.sum(1) == n].mean() for n in range(1, 5)])
     exact = bound_from_curve(curve, num_steps)
 
-    score = score_codes(prior, picture.expand(4000, -1), 0, num_draws=4, num_steps=num_steps)
+    score = likelihood_of(prior).score(picture.expand(4000, -1), 0, num_draws=4, num_steps=num_steps)
     standard_error = score.nats.std() / math.sqrt(4000)
     assert abs(score.nats.mean() - exact) < 4 * standard_error
     assert standard_error < 0.01 * exact
@@ -87,12 +88,12 @@ def test_the_curve_is_the_enumerated_mean_cost_by_share_masked(codes):
     means = (costs / masks.sum(1)).mean(0)
     exact = [means[masks.sum(1) == n].mean().item() for n in range(1, N + 1)]
 
-    curve = cost_curve(score_codes(prior, codes, 0, num_draws=400, num_steps=None), N)
+    curve = cost_curve(likelihood_of(prior).score(codes, 0, num_draws=400, num_steps=None), N)
     assert curve["ratio"] == pytest.approx([n / N for n in range(1, N + 1)])
     assert curve["nats"] == pytest.approx(exact, rel=2e-3)
     for measured, true, error in zip(curve["nats"], exact, curve["error"], strict=True):
         assert abs(measured - true) < 4 * error
-    fewer = cost_curve(score_codes(prior, codes, 0, num_draws=100, num_steps=None), N)
+    fewer = cost_curve(likelihood_of(prior).score(codes, 0, num_draws=100, num_steps=None), N)
     assert fewer["error"] == pytest.approx([2 * error for error in curve["error"]], rel=0.25)
 
 
@@ -100,11 +101,11 @@ def test_the_curve_is_the_enumerated_mean_cost_by_share_masked(codes):
 def test_codes_cost_in_the_mean_what_the_picture_costs(rng, kind):
     prior = Transformer(PriorConfig(kind=kind, width=16, depth=2, heads=2), 8, (3, 3), generator(4))
     codes = torch.randint(8, (40, 9), generator=rng)
-    by_code = code_nats(prior, codes, 0, num_pairs=100)
-    mean, _ = bits_per_code(score_codes(prior, codes, 0, num_draws=200, num_steps=None), 9)
+    by_code = likelihood_of(prior).code_nats(codes, 0, num_pairs=100)
+    mean, _ = bits_per_code(likelihood_of(prior).score(codes, 0, num_draws=200, num_steps=None), 9)
     assert by_code.mean().item() / math.log(2) == pytest.approx(mean, rel=0.01)
     assert by_code.std() > 0.05
-    torch.testing.assert_close(code_nats(prior, codes[5:7], 5, num_pairs=100), by_code[5:7])
+    torch.testing.assert_close(likelihood_of(prior).code_nats(codes[5:7], 5, num_pairs=100), by_code[5:7])
 
 
 class Counter:
@@ -118,7 +119,7 @@ class Counter:
 
 
 def test_a_code_costs_the_mean_over_how_many_are_masked():
-    by_code = code_nats(Counter(), torch.zeros(4, 9, dtype=torch.int64), 0, num_pairs=300)
+    by_code = likelihood_of(Counter()).code_nats(torch.zeros(4, 9, dtype=torch.int64), 0, num_pairs=300)
     wanted = sum(math.log1p(7 * math.exp(masked - 9)) for masked in range(1, 10)) / 9
     assert by_code.mean().item() == pytest.approx(wanted, rel=0.04)
     unweighted = sum(n * math.log1p(7 * math.exp(n - 9)) for n in range(1, 10)) / 45

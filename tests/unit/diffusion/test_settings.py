@@ -2,7 +2,8 @@ from dataclasses import asdict
 
 import pytest
 
-from unmask.diffusion.settings import SETTINGS, Settings, choose
+from unmask.diffusion.choose import choose
+from unmask.diffusion.settings import SETTINGS, Settings
 from unmask.errors import ConfigError
 
 OWN = {

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from unmask.errors import BundleError
 from unmask.storage import files
 
 OURS = ("a", "inner", "surplus")
@@ -423,11 +424,14 @@ class TestWhatKillsLeave:
 
 
 def test_a_shortage_names_the_target_the_reason_and_both_amounts(tmp_path):
-    text = files.shortage(tmp_path / "not" / "yet" / "there", 12_345_678, OSError("No space left"))
+    place = tmp_path / "not" / "yet" / "there"
+    with pytest.raises(BundleError) as error, files.writing(place, 12_345_678, BundleError, hint="make room"):
+        raise OSError("No space left")
+    text = str(error.value)
     assert str(tmp_path / "not" / "yet" / "there") in text
     assert "No space left" in text
     assert "12,345,678 bytes" in text
-    assert "are free" in text
+    assert "are free\n  make room" in text
 
 
 def raise_no_room(_: int) -> None:

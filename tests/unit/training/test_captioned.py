@@ -14,7 +14,6 @@ from PIL import Image
 from tests.unit.training.test_train import CODEC, LOOP, PRIOR
 from unmask.cli.main import run_command
 from unmask.data.config import ImagesConfig
-from unmask.diffusion.likelihood import code_nats
 from unmask.diffusion.settings import Settings
 from unmask.errors import ConfigError, DataError, RunError, UnmaskError
 from unmask.evaluation.features import Extractor
@@ -135,7 +134,7 @@ def test_scores_are_of_codes_that_nothing_was_told_of(model):
     picture = model.sample(1, steps=2)[0]
     assert len(model.score([picture]).bits) == 1
     codes = torch.zeros(1, model.prior.num_positions, dtype=torch.int64)
-    assert code_nats(model.sampler.unconditional, codes, 0, num_pairs=2).shape == codes.shape
+    assert model.sampler.likelihood.code_nats(codes, 0, num_pairs=2).shape == codes.shape
 
 
 def test_pictures_are_captioned_in_words_of_the_training(model):

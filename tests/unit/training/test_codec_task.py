@@ -5,6 +5,8 @@ import torch
 
 from unmask.codec.config import CodecConfig, LossConfig, QuantizerConfig
 from unmask.codec.losses import generator_loss
+from unmask.config import CodecTraining
+from unmask.data.config import ImagesConfig
 from unmask.rng import generator
 from unmask.storage.bundles import Bundle, Part
 from unmask.training.codec_task import CodecTask
@@ -33,9 +35,10 @@ KEPT = Bundle(
 def make_task(pixels):
     def make(codec=CODEC, loss=LOSS, optim=OPTIM, steps=6, precision="32", **more):
         parts = (pixels.split("train"), pixels.split("validation"))
-        loop = LoopConfig(steps=steps)
+        images, loop = ImagesConfig(size=16), LoopConfig(steps=steps)
+        settings = CodecTraining(images=images, codec=codec, loss=loss, optim=optim, loop=loop)
         engine = Engine(EngineConfig(device="cpu", threads=1, precision=precision))
-        return CodecTask(codec, loss, optim, loop, engine, *parts, flip=True, about={}, **more)
+        return CodecTask(settings, engine, *parts, about={}, **more)
 
     return make
 

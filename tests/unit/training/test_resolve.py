@@ -34,7 +34,7 @@ def test_a_size_that_does_not_divide_is_explained(size):
 
 def test_multipliers_of_ones_own_are_kept():
     changes = {"images": {"size": 100}, "codec": {"multipliers": [1, 2, 4]}}
-    assert starting_settings("emoji", codec_preset, "codec", changes=changes).codec.grid(100) == 25
+    assert starting_settings("emoji", codec_preset, changes=changes).codec.grid(100) == 25
     argv = ["photos", "--images.size", "100", "--codec.multipliers", "1", "2", "4"]
     assert starting_point(argv, codec_preset, "codec").settings == codec_preset("emoji")
 
@@ -45,6 +45,6 @@ def test_the_command_line_says_the_size():
 
 
 def test_a_prior_to_start_from_settles_settings_that_are_younger_than_it():
-    settings = starting_settings("small", prior_preset, "prior", changes={}, init="emoji")
+    settings = starting_settings("small", prior_preset, changes={}, init="emoji")
     assert prior_preset("small").prior.merge == 2
     assert settings.prior.merge == 1
