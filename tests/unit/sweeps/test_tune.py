@@ -115,7 +115,7 @@ def test_the_fewest_steps_that_are_as_good_become_the_recommended_ones():
 
 def test_a_model_that_others_share_is_left_as_it_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match=r"emoji is shared.*\n.*--save FOLDER"):
+    with pytest.raises(ConfigError, match=r"stored in emoji.*\n.*--save FOLDER"):
         command.main(["emoji", "emoji-3d"])
 
 
