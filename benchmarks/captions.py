@@ -12,6 +12,7 @@ from collections.abc import Callable
 import torch
 
 from benchmarks.measure import interleave, row
+from unmask.devices import tuned_allocator
 from unmask.diffusion.fill import Denoiser
 from unmask.diffusion.guidance import Guided, with_words
 from unmask.diffusion.precision import InBfloat16
@@ -53,7 +54,8 @@ def compare(
     where[:, : 2 * WANTED : 2] = True
     rows, asked = torch.cat([words, codes], dim=1), torch.nn.functional.pad(where, (CAPTIONS.length, 0))
     passes = {"with captions": lambda: captioned(rows, asked), "without": lambda: plain(codes, where)}
-    timings = interleave(passes, repeats, time.process_time)
+    with tuned_allocator():  # as ``fill`` does
+        timings = interleave(passes, repeats, time.process_time)
     row("a pass of the prior", "with captions", timings, baseline="without", config=config)
 
     untold = with_words(torch.full((CAPTIONS.length,), K))

@@ -106,6 +106,33 @@ def test_a_block_within_a_block_ends_with_the_outer_one():
     assert within < after / 4
 
 
+COUNT_PASSES = """
+import resource, torch
+from unmask.diffusion.fill import fill
+from unmask.diffusion.settings import Settings
+
+class Large:
+    mask_id = 2
+
+    def __call__(self, codes, where):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        torch.ones(80 * 2**20, dtype=torch.uint8)  # more than glibc keeps by itself
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+        return torch.zeros(int(where.sum()), 2)
+
+fill(Large(), torch.full((1, 9), 2), torch.arange(1, 10)[None], Settings(), seed=0)
+"""
+
+
+@linux
+@pytest.mark.slow
+def test_a_pass_of_drawing_uses_the_memory_of_the_last():
+    done = subprocess.run([sys.executable, "-c", COUNT_PASSES], check=True, capture_output=True, text=True)
+    first, *later = map(int, done.stdout.split())
+    assert len(later) == 8
+    assert sum(later[4:]) < first / 4, (first, later)
+
+
 COUNT_RESIDENT = """
 import resource, torch
 from pathlib import Path

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from unmask.devices import tuned_allocator
 from unmask.diffusion.draws import Address, astray, draw, refuse_astray
 from unmask.diffusion.rules import RULES, exchange
 from unmask.diffusion.settings import Settings
@@ -88,12 +89,13 @@ def fill(
     filling = _Filling(denoise, codes, plan, settings, seed, first, on_draw)
     waiting = filling.unknown.any(1).nonzero().flatten().tolist()[::-1]
     active: list[int] = []
-    while waiting or active:
-        while waiting and len(active) < batch:
-            active.append(waiting.pop())
-        active = filling.advance(active)
-        if on_step:
-            on_step(filling.codes)
+    with tuned_allocator():  # activations of a pass are of the same sizes as those of the last
+        while waiting or active:
+            while waiting and len(active) < batch:
+                active.append(waiting.pop())
+            active = filling.advance(active)
+            if on_step:
+                on_step(filling.codes)
     return filling.codes
 
 
