@@ -79,7 +79,7 @@ def test_an_autoregressive_prior_has_no_onnx_back_end(autoregressive):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--to", "hub"], "what a model is called and on what terms"),
+        (["--to", "hub"], "needs a name and a licence"),
         (["--to", "hub", "--int8"], "--int8 is for --to onnx"),
         (["--to", "onnx", "--name", "a/b"], "are for --to hub"),
         (["--to", "onnx", "--out", "."], "holds something else than graphs"),
