@@ -91,9 +91,16 @@ def many_clients(model: Pipeline) -> None:
 
 
 @contextmanager
-def serving(app: FastAPI, limits: DoorLimits = DoorLimits()) -> Iterator[str]:  # noqa: B008
-    """The address at which an application is served, by the server that the command uses."""
-    with socket.create_server(("127.0.0.1", 0)) as door:
+def serving(
+    app: FastAPI,
+    limits: DoorLimits = DoorLimits(),  # noqa: B008
+    door: socket.socket | None = None,
+) -> Iterator[str]:
+    """The address at which an application is served, by the server that the command uses.
+
+    At a ``door`` that is open already, clients may have come before the server looks.
+    """
+    with door or socket.create_server(("127.0.0.1", 0)) as door:
         server = Server(app, limits)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
         thread.start()

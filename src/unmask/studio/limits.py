@@ -38,17 +38,20 @@ MAX_CODES = 16_384
 class DoorLimits:
     """How many connections may wait before the door, and for how long.
 
-    Those wait that have not sent a request yet that may be answered. Of too many the oldest that says nothing
-    is ended, or else the oldest, so that whoever comes now, and knows the token, gets in.
+    Those wait that have not sent a request yet that may be answered. One that has just come is left alone for
+    a moment: its request may be on the way. After that, of too many the oldest that says nothing is ended, or
+    else the oldest, so that whoever comes now, and knows the token, gets in.
     """
 
-    connections: int = 512
-    """In all, inside and before the door."""
+    inside: int = 320
+    """Connections whose requests are being answered; more are told that the Studio is busy."""
     waiting: int = 192
     waiting_of_an_address: int = 128
+    crowd: int = 600
+    """Those that wait and those that have just come; beyond that even these are ended. With those inside, it
+    is fewer than the 1,024 files that a process may usually have open."""
     seconds: float = 10.0
-    silent_seconds: float = 1.0
-    """After this time one that said nothing goes first."""
+    moment_seconds: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)

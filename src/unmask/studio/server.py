@@ -1,8 +1,8 @@
 """The application: a model behind a versioned JSON API, and the page that uses it."""
 
 import asyncio
+import select
 import socket
-from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -86,7 +86,6 @@ class Server(uvicorn.Server):
             app,
             log_level="warning",
             timeout_graceful_shutdown=1,
-            limit_concurrency=limits.connections,
             http=type("Connection", (_Connection,), {"queue": _Queue(limits)}),
         )
         super().__init__(config)
@@ -99,36 +98,53 @@ class Server(uvicorn.Server):
 
 
 class _Queue:
-    """Connections that wait before the door, the oldest first."""
+    """Connections that wait before the door, the oldest first, and those that were let in."""
 
     def __init__(self, limits: DoorLimits) -> None:
         self._limits = limits
         self._waiting: dict[_Connection, asyncio.TimerHandle] = {}
-        self._addresses: Counter[str] = Counter()
+        self._inside: set[_Connection] = set()
 
     def join(self, connection: "_Connection") -> None:
-        """Begin to wait, or wait anew; if too many do, one of them is ended."""
+        """Begin to wait, or wait anew; of a crowd, one is ended."""
         self.leave(connection)
+        connection.fresh = True
         loop = asyncio.get_running_loop()
-        self._waiting[connection] = loop.call_later(self._limits.seconds, connection.end)
-        self._addresses[connection.address] += 1
-        if self._addresses[connection.address] > self._limits.waiting_of_an_address:
-            self._end_one([one for one in self._waiting if one.address == connection.address])
-        elif len(self._waiting) > self._limits.waiting:
+        self._waiting[connection] = loop.call_later(self._limits.moment_seconds, self._stay, connection)
+        if len(self._waiting) > self._limits.crowd:
             self._end_one(list(self._waiting))
 
-    def _end_one(self, waiting: "list[_Connection]") -> None:
-        """End the oldest of those that had time to say something and did not, or else of all."""
-        late = asyncio.get_running_loop().time() + self._limits.seconds - self._limits.silent_seconds
-        silent = (one for one in waiting if one.silent and self._waiting[one].when() < late)
-        next(silent, waiting[0]).end()
+    def admit(self, connection: "_Connection") -> bool:
+        """Whether there is room inside for a connection, which then waits no longer."""
+        if len(self._inside) >= self._limits.inside:
+            return False
+        self.leave(connection)
+        self._inside.add(connection)
+        return True
 
     def leave(self, connection: "_Connection") -> None:
-        """Wait no longer."""
+        """Neither wait nor be inside."""
+        self._inside.discard(connection)
         if timer := self._waiting.pop(connection, None):
             timer.cancel()
-            self._addresses[connection.address] -= 1
-            self._addresses += Counter()  # forgets those that nobody waits at
+
+    def _stay(self, connection: "_Connection") -> None:
+        """Go on waiting after the first moment; of too many who do, one is ended."""
+        connection.fresh = False
+        left = self._limits.seconds - self._limits.moment_seconds
+        self._waiting[connection] = asyncio.get_running_loop().call_later(left, connection.end)
+        stayed = [one for one in self._waiting if not one.fresh]
+        here = [one for one in stayed if one.address == connection.address]
+        if len(here) > self._limits.waiting_of_an_address:
+            self._end_one(here)
+        elif len(stayed) > self._limits.waiting:
+            self._end_one(stayed)
+
+    def _end_one(self, waiting: "list[_Connection]") -> None:
+        """End the oldest that stayed and said nothing, or else the oldest; none whose request is here."""
+        silent = (one for one in waiting if one.silent and not one.fresh and not one.asks)
+        if one := next(silent, None) or next((one for one in waiting if not one.asks), None):
+            one.end()
 
 
 class _Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
@@ -137,11 +153,21 @@ class _Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     queue: _Queue
     address = ""
     silent = True
+    fresh = True
+
+    @property
+    def asks(self) -> bool:
+        """Whether it has sent something that is yet to be read, or a request that is yet to be judged."""
+        if not self.silent:
+            return self.cycle is not None and not self.cycle.response_complete
+        poll = select.poll()
+        poll.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return bool(poll.poll(0))
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.address = self.client[0] if self.client else ""
-        self.app_state: dict[str, Any] = {**self.app_state, "admit": lambda: self.queue.leave(self)}
+        self.app_state: dict[str, Any] = {**self.app_state, "admit": lambda: self.queue.admit(self)}
         self.queue.join(self)
 
     def data_received(self, data: bytes) -> None:
