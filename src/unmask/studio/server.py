@@ -3,6 +3,7 @@
 import asyncio
 import select
 import socket
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -104,15 +105,16 @@ class _Queue:
         self._limits = limits
         self._waiting: dict[_Connection, asyncio.TimerHandle] = {}
         self._inside: set[_Connection] = set()
+        self._full = False
 
     def join(self, connection: "_Connection") -> None:
-        """Begin to wait, or wait anew; of a crowd, one is ended."""
+        """Begin to wait, or wait anew; if too many do, some are ended."""
         self.leave(connection)
-        connection.fresh = True
         loop = asyncio.get_running_loop()
-        self._waiting[connection] = loop.call_later(self._limits.moment_seconds, self._stay, connection)
-        if len(self._waiting) > self._limits.crowd:
-            self._end_one(list(self._waiting))
+        self._waiting[connection] = loop.call_later(self._limits.seconds, connection.end)
+        if len(self._waiting) > self._limits.waiting and not self._full:
+            self._full = True
+            loop.call_later(0, self._make_room)  # once what is here has been read, for all that come at once
 
     def admit(self, connection: "_Connection") -> bool:
         """Whether there is room inside for a connection, which then waits no longer."""
@@ -128,23 +130,25 @@ class _Queue:
         if timer := self._waiting.pop(connection, None):
             timer.cancel()
 
-    def _stay(self, connection: "_Connection") -> None:
-        """Go on waiting after the first moment; of too many who do, one is ended."""
-        connection.fresh = False
-        left = self._limits.seconds - self._limits.moment_seconds
-        self._waiting[connection] = asyncio.get_running_loop().call_later(left, connection.end)
-        stayed = [one for one in self._waiting if not one.fresh]
-        here = [one for one in stayed if one.address == connection.address]
-        if len(here) > self._limits.waiting_of_an_address:
-            self._end_one(here)
-        elif len(stayed) > self._limits.waiting:
-            self._end_one(stayed)
+    def _make_room(self) -> None:
+        """End who is too many, at the address where most wait, but nobody whose request is here.
 
-    def _end_one(self, waiting: "list[_Connection]") -> None:
-        """End the oldest that stayed and said nothing, or else the oldest; none whose request is here."""
-        silent = (one for one in waiting if one.silent and not one.fresh and not one.asks)
-        if one := next(silent, None) or next((one for one in waiting if not one.asks), None):
-            one.end()
+        First go those that had a moment to say something and did not, and of these and of others the oldest.
+        """
+        self._full = False
+        late = asyncio.get_running_loop().time() + self._limits.seconds - self._limits.moment_seconds
+        mute = {one: one.silent and timer.when() < late for one, timer in self._waiting.items()}
+        addresses = Counter(one.address for one in mute)
+        lines: dict[str, deque[_Connection]] = {address: deque() for address in addresses}
+        for one in sorted(mute, key=lambda one: not mute[one]):
+            if not one.asks:
+                lines[one.address].append(one)
+        for _ in range(len(mute) - self._limits.waiting):
+            address = max(filter(lines.get, lines), key=addresses.__getitem__, default=None)
+            if address is None:
+                break
+            lines[address].popleft().end()
+            addresses[address] -= 1
 
 
 class _Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
@@ -153,7 +157,6 @@ class _Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     queue: _Queue
     address = ""
     silent = True
-    fresh = True
 
     @property
     def asks(self) -> bool:
