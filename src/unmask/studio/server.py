@@ -111,7 +111,7 @@ class _Queue:
         """Begin to wait, or wait anew; if too many do, some are ended."""
         self.leave(connection)
         loop = asyncio.get_running_loop()
-        self._waiting[connection] = loop.call_later(self._limits.seconds, connection.end)
+        self._waiting[connection] = loop.call_later(self._limits.seconds, self._expire, connection)
         if len(self._waiting) > self._limits.waiting and not self._full:
             self._full = True
             loop.call_later(0, self._make_room)  # once what is here has been read, for all that come at once
@@ -129,6 +129,14 @@ class _Queue:
         self._inside.discard(connection)
         if timer := self._waiting.pop(connection, None):
             timer.cancel()
+
+    def _expire(self, connection: "_Connection") -> None:
+        """End a connection whose time is over, unless its request came while the server was busy."""
+        if connection.asks:
+            loop = asyncio.get_running_loop()
+            self._waiting[connection] = loop.call_later(self._limits.moment_seconds, self._expire, connection)
+        else:
+            connection.end()
 
     def _make_room(self) -> None:
         """End who is too many, at the address where most wait, but nobody whose request is here.

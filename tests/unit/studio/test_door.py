@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import threading
 import time
 from contextlib import ExitStack
 from urllib.parse import urlsplit
@@ -98,6 +99,27 @@ def test_hundreds_who_say_nothing_end_nobody_before_their_time(app, serve):
         for _ in range(500):
             stack.enter_context(knock(address, b""))
         assert ask(address) == 200  # by now the others have come in
+        owner.sendall(WHOLE)
+        assert owner.recv(12) == b"HTTP/1.1 200"
+
+
+def test_a_request_that_came_while_the_server_was_busy_is_answered(app, serve):
+    """Its time is over by then."""
+    busy = threading.Event()
+
+    async def now_and_then(scope, receive, send):
+        if scope.get("path") == "/busy":
+            busy.set()
+            time.sleep(4)  # nothing else happens meanwhile
+        await app(scope, receive, send)
+
+    now_and_then.state = app.state
+    with (
+        serve(now_and_then, DoorLimits(seconds=3)) as address,
+        knock(address, b"") as owner,
+        knock(address, b"GET /busy HTTP/1.1\r\nHost: studio.example\r\n\r\n"),
+    ):
+        busy.wait()
         owner.sendall(WHOLE)
         assert owner.recv(12) == b"HTTP/1.1 200"
 
