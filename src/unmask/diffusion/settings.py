@@ -65,7 +65,7 @@ class Settings:
     steps: int | None = setting(
         None,
         "Steps",
-        "Steps of the chain: at most so many network passes. all: as many as there are codes to draw, "
+        "Steps of the chain: at most this many network passes. all: as many as there are codes to draw, "
         "or as care allows.",
         minimum=1,
         maximum=2**16,
@@ -153,7 +153,7 @@ class Settings:
     care: str = setting(
         "exact",
         "Care",
-        "How many steps and windows there are where --steps, --stride and --windows do not say it.",
+        "How many steps and windows there are where steps, stride and windows are not set.",
         choices=CARES,
         uses=("canvas", "edit"),
     )
