@@ -406,6 +406,10 @@ class TestExtend:
         left.fill("10")
         left.press("Tab")
         expect(left).to_have_value("12")  # whole codes
+        left.fill("4000")
+        left.press("Tab")
+        expect(left).to_have_value("12")
+        expect(page.locator("#extend .easel .readout")).to_contain_text("fewer versions leave room for more")
 
     def test_a_canvas_of_any_size_starts_from_nothing(self, tab, look, steps):
         page = tab("extend")
