@@ -91,9 +91,16 @@ def many_clients(model: Pipeline) -> None:
 
 
 @contextmanager
-def serving(app: FastAPI, limits: DoorLimits = DoorLimits()) -> Iterator[str]:  # noqa: B008
-    """The address at which an application is served, by the server that the command uses."""
-    with socket.create_server(("127.0.0.1", 0)) as door:
+def serving(
+    app: FastAPI,
+    limits: DoorLimits = DoorLimits(),  # noqa: B008
+    door: socket.socket | None = None,
+) -> Iterator[str]:
+    """The address at which an application is served, by the server that the command uses.
+
+    At a ``door`` that is open already, clients may have come before the server looks.
+    """
+    with door or socket.create_server(("127.0.0.1", 0)) as door:
         server = Server(app, limits)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
         thread.start()
@@ -106,12 +113,17 @@ def serving(app: FastAPI, limits: DoorLimits = DoorLimits()) -> Iterator[str]:  
             thread.join()
 
 
-async def load_server(port: int, clients: int, seconds: float, idle: int = 0) -> Traffic:
-    """Traffic of so many clients at once, for so long, beside so many connections that say nothing."""
+async def load_server(
+    port: int, clients: int, seconds: float, idle: int = 0, rest_seconds: float = 0
+) -> Traffic:
+    """Traffic of so many clients at once, for so long, beside so many connections that say nothing.
+
+    Each rests for a time before it asks again.
+    """
     traffic, end = Traffic(), time.monotonic() + seconds
     async with asyncio.TaskGroup() as group:
         for number in range(clients):
-            group.create_task(_client(port, number, traffic, end))
+            group.create_task(_client(port, number, traffic, end, rest_seconds))
         for _ in range(idle):
             group.create_task(_idler(port, traffic, end))
     return traffic
@@ -127,7 +139,7 @@ async def _idler(port: int, traffic: Traffic, end: float) -> None:
         await asyncio.sleep(IDLE_PAUSE_S)
 
 
-async def _client(port: int, number: int, traffic: Traffic, end: float) -> None:
+async def _client(port: int, number: int, traffic: Traffic, end: float, rest_seconds: float) -> None:
     turn = 0
     while time.monotonic() < end:
         turn += 1
@@ -135,6 +147,7 @@ async def _client(port: int, number: int, traffic: Traffic, end: float) -> None:
             await _visit(port, number, turn, traffic)
         except (OSError, asyncio.IncompleteReadError):
             traffic.answers["cut off"] += 1
+        await asyncio.sleep(rest_seconds)
 
 
 async def _visit(port: int, number: int, turn: int, traffic: Traffic) -> None:

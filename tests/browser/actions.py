@@ -8,13 +8,8 @@ from playwright.sync_api import expect
 from unmask.data.sources import open_source
 from unmask.data.transforms import decode, square
 
-# Light and dark, a phone, a window half as wide as a screen.
-LOOKS = [
-    {},
-    {"color_scheme": "dark"},
-    {"viewport": {"width": 390, "height": 844}},
-    {"viewport": {"width": 800, "height": 900}},
-]
+SCHEMES = ("light", "dark")
+WIDTHS = (1440, 820, 390)  # a screen, a window half as wide, a phone
 
 
 def findings(page):
@@ -22,6 +17,21 @@ def findings(page):
     page.evaluate((files("axe_core_python") / "axe.min.js").read_text())
     found = page.evaluate("axe.run()")["violations"]
     return [(problem["id"], [node["html"] for node in problem["nodes"]]) for problem in found]
+
+
+def findings_everywhere(page):
+    """The same by scheme and width, and whether the page scrolls sideways."""
+    before, found = page.viewport_size, {}
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+            if problems := [*findings(page), *["scrolls sideways"] * wide]:
+                found[scheme, width] = problems
+    page.set_viewport_size(before)
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    return found
 
 
 def button(page, name, **options):

@@ -14,7 +14,7 @@ def address(chromium, tmp_path_factory):
 
 
 def draw(page, prompt, steps, count):
-    page.locator("#create").get_by_role("combobox", name="Prompt").fill(prompt)
+    page.locator("#create").get_by_role("combobox", name="Prompt", exact=True).fill(prompt)
     set_range(page, "Pictures", count)
     set_range(page, "Steps", steps)
     button(page, "Create pictures").click()
@@ -27,8 +27,10 @@ def test_what_a_prompt_drew_is_found_by_its_words(tab, shot, steps):
     steps, count = steps // 4, 4
     draw(page, "grinning face", steps, count)
     draw(page, "woman", steps, count)
-    page.locator("#create").get_by_role("combobox", name="Prompt").fill("")
-    page.locator("#create").get_by_role("combobox", name="Prompt").press_sequentially("smiling ca")
+    page.locator("#create").get_by_role("combobox", name="Prompt", exact=True).fill("")
+    page.locator("#create").get_by_role("combobox", name="Prompt", exact=True).press_sequentially(
+        "smiling ca"
+    )
     expect(page.get_by_role("listbox").get_by_role("option").first).to_be_visible()
     shot(page, "words")
     page.locator("nav").get_by_role("link", name="Gallery").click()

@@ -127,7 +127,9 @@ def test_a_temperature_that_moves_has_two_sliders(tab):
     set_range(page, "Steps", 2)
     set_range(page, "Temperature", 0.7)
     expect(field(page, "Temperature at the end")).to_have_count(0)
-    page.get_by_text("Moves to another value").locator("visible=true").first.click()  # guidance has one, too
+    page.get_by_text("Changes while drawing, to").locator(
+        "visible=true"
+    ).first.click()  # guidance has one, too
     expect(field(page, "Temperature at the end")).to_have_value("0.7")
     set_range(page, "Temperature at the end", 0.4)
     button(page, "Create pictures").click()

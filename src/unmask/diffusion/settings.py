@@ -150,7 +150,7 @@ class Settings:
     care: str = setting(
         "exact",
         "Care",
-        "Speed against quality: steps and windows, unless --steps, --stride or --windows set them.",
+        "Speed against quality: how many steps and windows, where those are not set.",
         choices=CARES,
         uses=("canvas", "edit"),
     )

@@ -84,10 +84,8 @@ class Guard:
             await send(message)
 
         asked = HTTPConnection(scope)
-        answer = self._refusal(asked)
+        answer = self._refusal(asked) or _full(scope)
         if answer is None:
-            if admit := scope.get("state", {}).get("admit"):  # of a server that counts who waits
-                admit()
             await self._let_in(int(asked.headers.get("content-length", "0")), scope, receive, send_guarded)
         else:
             await answer(scope, receive, send_guarded)
@@ -131,6 +129,14 @@ class Guard:
         if path == "/":
             return FileResponse(FILES / "token.html", 401)
         return _refuse(401, "this Studio wants its token:  Authorization: Bearer TOKEN")
+
+
+def _full(scope: Scope) -> Response | None:
+    """A refusal if the server counts connections, and too many are inside."""
+    admit = scope.get("state", {}).get("admit")
+    if admit is None or admit():
+        return None
+    return _refuse(503, "the Studio is busy: too many connections are open; try again in a moment")
 
 
 async def _read(receive: Receive) -> Message:

@@ -36,19 +36,19 @@ MAX_CODES = 16_384
 
 @dataclass(frozen=True, kw_only=True)
 class DoorLimits:
-    """How many connections may wait before the door, and for how long.
+    """How many connections there may be, and how long they may wait before the door.
 
-    Those wait that have not sent a request yet that may be answered. Of too many the oldest that says nothing
-    is ended, or else the oldest, so that whoever comes now, and knows the token, gets in.
+    Those wait that have not sent a request yet that may be answered. Of too many, one of the address at which
+    most wait is ended, so that whoever comes now, and knows the token, gets in.
     """
 
-    connections: int = 512
-    """In all, inside and before the door."""
-    waiting: int = 192
-    waiting_of_an_address: int = 128
+    inside: int = 320
+    """Connections whose requests are being answered; more are told that the Studio is busy."""
+    waiting: int = 600
+    """With those inside, fewer than the 1,024 files that a process may usually have open."""
     seconds: float = 10.0
-    silent_seconds: float = 1.0
-    """After this time one that said nothing goes first."""
+    moment_seconds: float = 1.0
+    """After this time one that said nothing goes first: until then, its request may be on the way."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,9 @@
 """The application: a model behind a versioned JSON API, and the page that uses it."""
 
 import asyncio
+import select
 import socket
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -86,7 +87,6 @@ class Server(uvicorn.Server):
             app,
             log_level="warning",
             timeout_graceful_shutdown=1,
-            limit_concurrency=limits.connections,
             http=type("Connection", (_Connection,), {"queue": _Queue(limits)}),
         )
         super().__init__(config)
@@ -99,36 +99,64 @@ class Server(uvicorn.Server):
 
 
 class _Queue:
-    """Connections that wait before the door, the oldest first."""
+    """Connections that wait before the door, the oldest first, and those that were let in."""
 
     def __init__(self, limits: DoorLimits) -> None:
         self._limits = limits
         self._waiting: dict[_Connection, asyncio.TimerHandle] = {}
-        self._addresses: Counter[str] = Counter()
+        self._inside: set[_Connection] = set()
+        self._full = False
 
     def join(self, connection: "_Connection") -> None:
-        """Begin to wait, or wait anew; if too many do, one of them is ended."""
+        """Begin to wait, or wait anew; if too many do, some are ended."""
         self.leave(connection)
         loop = asyncio.get_running_loop()
-        self._waiting[connection] = loop.call_later(self._limits.seconds, connection.end)
-        self._addresses[connection.address] += 1
-        if self._addresses[connection.address] > self._limits.waiting_of_an_address:
-            self._end_one([one for one in self._waiting if one.address == connection.address])
-        elif len(self._waiting) > self._limits.waiting:
-            self._end_one(list(self._waiting))
+        self._waiting[connection] = loop.call_later(self._limits.seconds, self._expire, connection)
+        if len(self._waiting) > self._limits.waiting and not self._full:
+            self._full = True
+            loop.call_later(0, self._make_room)  # once what is here has been read, for all that come at once
 
-    def _end_one(self, waiting: "list[_Connection]") -> None:
-        """End the oldest of those that had time to say something and did not, or else of all."""
-        late = asyncio.get_running_loop().time() + self._limits.seconds - self._limits.silent_seconds
-        silent = (one for one in waiting if one.silent and self._waiting[one].when() < late)
-        next(silent, waiting[0]).end()
+    def admit(self, connection: "_Connection") -> bool:
+        """Whether there is room inside for a connection, which then waits no longer."""
+        if len(self._inside) >= self._limits.inside:
+            return False
+        self.leave(connection)
+        self._inside.add(connection)
+        return True
 
     def leave(self, connection: "_Connection") -> None:
-        """Wait no longer."""
+        """Neither wait nor be inside."""
+        self._inside.discard(connection)
         if timer := self._waiting.pop(connection, None):
             timer.cancel()
-            self._addresses[connection.address] -= 1
-            self._addresses += Counter()  # forgets those that nobody waits at
+
+    def _expire(self, connection: "_Connection") -> None:
+        """End a connection whose time is over, unless its request came while the server was busy."""
+        if connection.asks:
+            loop = asyncio.get_running_loop()
+            self._waiting[connection] = loop.call_later(self._limits.moment_seconds, self._expire, connection)
+        else:
+            connection.end()
+
+    def _make_room(self) -> None:
+        """End who is too many, at the address where most wait, but nobody whose request is here.
+
+        First go those that had a moment to say something and did not, and of these and of others the oldest.
+        """
+        self._full = False
+        late = asyncio.get_running_loop().time() + self._limits.seconds - self._limits.moment_seconds
+        mute = {one: one.silent and timer.when() < late for one, timer in self._waiting.items()}
+        addresses = Counter(one.address for one in mute)
+        lines: dict[str, deque[_Connection]] = {address: deque() for address in addresses}
+        for one in sorted(mute, key=lambda one: not mute[one]):
+            if not one.asks:
+                lines[one.address].append(one)
+        for _ in range(len(mute) - self._limits.waiting):
+            address = max(filter(lines.get, lines), key=addresses.__getitem__, default=None)
+            if address is None:
+                break
+            lines[address].popleft().end()
+            addresses[address] -= 1
 
 
 class _Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
@@ -138,10 +166,19 @@ class _Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     address = ""
     silent = True
 
+    @property
+    def asks(self) -> bool:
+        """Whether it has sent something that is yet to be read, or a request that is yet to be judged."""
+        if not self.silent:
+            return self.cycle is not None and not self.cycle.response_complete
+        poll = select.poll()
+        poll.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return bool(poll.poll(0))
+
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.address = self.client[0] if self.client else ""
-        self.app_state: dict[str, Any] = {**self.app_state, "admit": lambda: self.queue.leave(self)}
+        self.app_state: dict[str, Any] = {**self.app_state, "admit": lambda: self.queue.admit(self)}
         self.queue.join(self)
 
     def data_received(self, data: bytes) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import threading
 import time
 from contextlib import ExitStack
 from urllib.parse import urlsplit
@@ -20,8 +21,9 @@ HALF = b"GET /api/v1/model HTTP/1.1\r\nHost: studio.example\r\nX-Slow: "
 WHOLE = HALF.replace(b"X-Slow: ", f"Authorization: Bearer {TOKEN}\r\n\r\n".encode())
 
 
-def knock(address: str, said: bytes, wait: float = 30) -> socket.socket:
-    connection = socket.create_connection((urlsplit(address).hostname, urlsplit(address).port), timeout=wait)
+def knock(address: str, said: bytes, source: str = "127.0.0.1") -> socket.socket:
+    place = urlsplit(address).hostname, urlsplit(address).port
+    connection = socket.create_connection(place, timeout=30, source_address=(source, 0))
     connection.sendall(said)
     return connection
 
@@ -46,22 +48,15 @@ def ask(address: str) -> int:
     return requests.get(f"{address}/api/v1/model", headers=OWNER, timeout=30).status_code
 
 
-@pytest.mark.parametrize(
-    "limits",
-    [
-        DoorLimits(connections=40, waiting=20, waiting_of_an_address=1000),
-        DoorLimits(connections=40, waiting=1000, waiting_of_an_address=20),
-    ],
-)
-def test_half_sent_requests_do_not_lock_the_owner_out(app, serve, limits):
-    with serve(app, limits) as address, ExitStack() as stack:
+def test_half_sent_requests_do_not_lock_the_owner_out(app, serve):
+    with serve(app, DoorLimits(waiting=20)) as address, ExitStack() as stack:
         crowd = [stack.enter_context(knock(address, HALF)) for _ in range(60)]
         assert ask(address) == 200
         assert all(is_ended(connection) for connection in crowd[:30])  # the oldest
 
 
 def test_who_says_nothing_makes_room_before_who_is_slow(app, serve):
-    limits = DoorLimits(connections=200, waiting=1000, waiting_of_an_address=20, silent_seconds=0)
+    limits = DoorLimits(waiting=20, seconds=120, moment_seconds=0)
     with serve(app, limits) as address, ExitStack() as stack, knock(address, WHOLE[:-2]) as slow:
         assert ask(address) == 200  # by now what the slow one said is read
         for _ in range(60):
@@ -69,6 +64,71 @@ def test_who_says_nothing_makes_room_before_who_is_slow(app, serve):
         assert ask(address) == 200
         slow.sendall(WHOLE[-2:])
         assert slow.recv(12) == b"HTTP/1.1 200"
+
+
+@pytest.mark.parametrize("said", [b"", b"G"], ids=["silent", "half-sent"])
+def test_a_request_that_is_here_is_answered_however_many_come_after_it(app, serve, said):
+    """They are all here before the server looks, so that it meets them in one go, the owner first."""
+    with socket.create_server(("127.0.0.1", 0), backlog=1000) as door, ExitStack() as stack:
+        address = f"http://127.0.0.1:{door.getsockname()[1]}"
+        owner = stack.enter_context(knock(address, WHOLE))
+        for _ in range(600):
+            stack.enter_context(knock(address, said))
+        with serve(app, DoorLimits(waiting=20), door):
+            assert owner.recv(12) == b"HTTP/1.1 200"
+
+
+def test_who_is_about_to_ask_is_not_ended_for_a_crowd_elsewhere(app, serve):
+    with (
+        serve(app, DoorLimits(waiting=20, seconds=120, moment_seconds=0)) as address,
+        ExitStack() as stack,
+        knock(address, b"", source="127.0.0.2") as owner,
+    ):
+        crowd = [stack.enter_context(knock(address, b"")) for _ in range(60)]
+        assert all(is_ended(connection) for connection in crowd[:40])
+        owner.sendall(WHOLE)
+        assert owner.recv(12) == b"HTTP/1.1 200"
+
+
+def test_hundreds_who_say_nothing_end_nobody_before_their_time(app, serve):
+    with (
+        serve(app, DoorLimits(seconds=120)) as address,
+        ExitStack() as stack,
+        knock(address, b"") as owner,
+    ):
+        for _ in range(500):
+            stack.enter_context(knock(address, b""))
+        assert ask(address) == 200  # by now the others have come in
+        owner.sendall(WHOLE)
+        assert owner.recv(12) == b"HTTP/1.1 200"
+
+
+def test_a_request_that_came_while_the_server_was_busy_is_answered(app, serve):
+    """Its time is over by then."""
+    busy = threading.Event()
+
+    async def now_and_then(scope, receive, send):
+        if scope.get("path") == "/busy":
+            busy.set()
+            time.sleep(4)  # nothing else happens meanwhile
+        await app(scope, receive, send)
+
+    now_and_then.state = app.state
+    with (
+        serve(now_and_then, DoorLimits(seconds=3)) as address,
+        knock(address, b"") as owner,
+        knock(address, b"GET /busy HTTP/1.1\r\nHost: studio.example\r\n\r\n"),
+    ):
+        busy.wait()
+        owner.sendall(WHOLE)
+        assert owner.recv(12) == b"HTTP/1.1 200"
+
+
+def test_beyond_so_many_inside_others_are_told_that_it_is_busy(app, serve):
+    with serve(app, DoorLimits(inside=0)) as address:
+        answer = requests.get(f"{address}/api/v1/model", headers=OWNER, timeout=30)
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "2")
+    assert "too many connections" in answer.json()["error"]
 
 
 def test_a_request_that_does_not_come_to_its_end_is_ended(app, serve):
@@ -79,7 +139,8 @@ def test_a_request_that_does_not_come_to_its_end_is_ended(app, serve):
 
 
 def test_without_a_token_nobody_stays(app, serve):
-    with serve(app, DoorLimits(seconds=0.2)) as address, knock(address, HALF + b"\r\n\r\n") as connection:
+    limits = DoorLimits(seconds=0.2)
+    with serve(app, limits) as address, knock(address, HALF + b"\r\n\r\n") as connection:
         assert connection.recv(12) == b"HTTP/1.1 401"
         assert is_ended(connection)
 

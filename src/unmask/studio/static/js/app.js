@@ -35,7 +35,7 @@ function chooseTheme() {
   document.documentElement.dataset.theme = next;
   rememberTheme(next);
   labelTheme();
-  notice(`Theme: ${next === "auto" ? "as the system has it" : next}.`);
+  notice(`Theme: ${next === "auto" ? "same as the system" : next}.`);
 }
 
 function labelTheme() {

@@ -44,8 +44,8 @@ export function offerNotifications() {
   bell.addEventListener("click", async () => {
     const on = !allowed();
     if (on && (await Notification.requestPermission()) !== "granted")
-      notice("This browser lets the page send no notifications. Its settings for this site can allow them.");
-    else notice(on ? "You will be told when a drawing is done." : "No notifications any more.");
+      notice("This browser blocks notifications. Allow them in its settings for this site.");
+    else notice(on ? "You will be notified when everything is drawn." : "Notifications are off.");
     prefer("notify", on);
     label();
   });

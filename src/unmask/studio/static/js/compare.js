@@ -26,5 +26,5 @@ export function compare(before, after) {
   });
   move(50);
   const names = el("div.names.hint", el("span", before.title), el("span", after.title));
-  show("compare", "Side by side", face, slider, names);
+  show("compare", "Compare", face, slider, names);
 }

@@ -56,7 +56,7 @@ export const invitation = (title, words, picture = null) =>
 
 const notices = select("#notices");
 
-/** A sentence that passes by; errors stay until they are read. */
+/** A sentence that passes by once it could be read; errors stay until they are dismissed. */
 export function notice(sentence, { lasting = false, action } = {}) {
   const box = el("div.notice", el("span", sentence));
   if (action) {
@@ -67,7 +67,7 @@ export function notice(sentence, { lasting = false, action } = {}) {
   for (const old of [...notices.children].slice(0, -2)) old.remove();
   notices.append(box);
   lift();
-  setTimeout(() => box.remove(), lasting ? 20000 : 4000);
+  if (!lasting) setTimeout(() => box.remove(), Math.max(4000, 80 * sentence.length));
 }
 
 /** Put notices above everything, within the dialog on top, if there is one: all else cannot be reached. */
@@ -96,7 +96,9 @@ export async function copy(text, what, { currentTarget: pressed }) {
     pressed.lastChild.textContent = "Copied";
     setTimeout(() => (pressed.lastChild.textContent = words), 2000);
   } catch {
-    notice(`The browser does not let me copy. ${what}: ${text}`, { lasting: true });
+    notice(`This browser does not allow copying; select it here instead. ${what}: ${text}`, {
+      lasting: true,
+    });
   }
 }
 

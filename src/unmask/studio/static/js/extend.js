@@ -41,8 +41,9 @@ export class Extend extends Workshop {
       const follow = () => this.frame.margins && this.frame.set({ [side]: form.controls[side].value });
       form.root(side).addEventListener("change", follow);
     });
-    const along = "Several, apart by |, stand in a row along an empty canvas.";
-    addWords(form, model, { empty: `Empty: nothing is said. ${along}` });
+    place.append(el("span.hint", "Pixels to add on each side."));
+    const along = "On an empty canvas, several prompts separated by | stand in a row.";
+    addWords(form, model, { empty: `Empty: no prompt. ${along}` });
     form.place.addEventListener("input", () => this.placeWords());
     form.range("count", "Versions", { min: 1, max: 8, value: 2 });
     form.settings("edit");
@@ -142,7 +143,8 @@ export class Extend extends Workshop {
   changed(margins) {
     this.form.set(margins);
     const [width, height] = this.frame.size;
-    this.readout.textContent = `${width} × ${height} pixels`;
+    const most = `as many as one job can draw${this.picture ? ": fewer versions leave room for more" : ""}`;
+    this.readout.textContent = `${width} × ${height} pixels${this.frame.full ? `, ${most}` : ""}`;
     this.undo.disabled = !this.past.length;
     this.placeWords();
     const nothing = this.picture !== null && SIDES.every((side) => !margins[side]);

@@ -45,10 +45,10 @@ export class Fields {
   }
 
   /** A number in a box. */
-  number(name, label, { place, ...bounds }) {
+  number(name, label, { hint, place, ...bounds }) {
     const id = fresh();
     const input = box({ id, name, ...bounds });
-    this.add(name, numeric(input), { place }, el("label", { htmlFor: id }, label), input);
+    this.add(name, numeric(input), { hint, place }, el("label", { htmlFor: id }, label), input);
   }
 
   /** The seed, new for every run unless it is held. */
@@ -61,7 +61,7 @@ export class Fields {
     this.add(
       "seed",
       numeric(input),
-      {},
+      { hint: "The same seed and settings give the same pictures." },
       el("label", { htmlFor: id }, "Seed"),
       el("div.row", input, dice),
       el("label.check", this.hold, "Keep this seed for the next run"),
@@ -156,7 +156,7 @@ function moving(first, last) {
     show(ticked.checked);
   });
   return {
-    more: [el("label.check", ticked, "Moves to another value", last.output), last.input],
+    more: [el("label.check", ticked, "Changes while drawing, to", last.output), last.input],
     get value() {
       return ticked.checked ? [first.value, last.value] : first.value;
     },

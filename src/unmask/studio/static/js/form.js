@@ -21,7 +21,7 @@ export class Form extends Fields {
       bare: true,
       onclick: () => this.begin(),
     });
-    this.choice("settings", "Settings", names, { aside: back });
+    this.choice("settings", "Settings", names, { aside: back, hint: "Where the fields below start." });
     this.controls.settings.addEventListener("input", () => this.begin());
     const folded = el("div.fields");
     for (const setting of this.described) this.setting(setting, setting.advanced ? folded : this.place);

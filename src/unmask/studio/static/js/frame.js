@@ -51,6 +51,7 @@ export class Frame {
 
   show(picture, margins = NONE) {
     this.margins = { ...margins };
+    this.full = false;
     Object.assign(this.picture, { width: picture.width, height: picture.height });
     this.picture.getContext("2d").drawImage(picture, 0, 0);
     this.changed();
@@ -68,7 +69,8 @@ export class Frame {
       ...before,
       ...Object.fromEntries(Object.entries(margins).map(([side, value]) => [side, tidy(value)])),
     };
-    if (!this.fits(...this.size)) this.margins = before;
+    this.full = !this.fits(...this.size); // more was wanted
+    if (this.full) this.margins = before;
     this.changed();
   }
 

@@ -46,7 +46,7 @@ export class Gallery {
     this.line = el("p.hint", { role: "status" });
     select(".fields", this.root).append(
       el("div.field", el("label", { htmlFor: "gallery-words" }, "Search"), this.words),
-      el("label.check", this.starred, "With a star only"),
+      el("label.check", this.starred, "Starred only"),
       this.both,
       this.line,
     );
@@ -75,11 +75,14 @@ export class Gallery {
 
   settle() {
     const { length } = this.kept;
-    this.line.textContent = `${length}${this.more.hidden ? "" : " and more"} of ${this.total} pictures.`;
+    const tick = length > 1 && this.chosen.length < 2 ? " Tick two to compare them." : "";
+    this.line.textContent = `${length} of ${this.total} pictures.${tick}`;
     this.both.disabled = this.chosen.length !== 2;
     select(".empty", this.stage)?.remove();
     if (length) return;
-    const words = this.total ? "No picture has these words." : "Whatever is drawn from now on is found here.";
+    const words = this.total
+      ? "No picture matches. Search for fewer words, or not for stars only."
+      : "Whatever you draw from now on appears here.";
     this.stage.prepend(invitation(this.total ? "Nothing found" : "Nothing kept yet", words));
   }
 
@@ -123,7 +126,7 @@ export class Gallery {
   actions() {
     return [
       {
-        words: ({ kept }) => (kept.starred ? "Take the star" : "Star"),
+        words: ({ kept }) => (kept.starred ? "Remove star" : "Star"),
         symbol: "star",
         act: async ({ kept }) => {
           kept.starred = (await starKept(kept, !kept.starred)).starred;
@@ -131,7 +134,7 @@ export class Gallery {
         },
       },
       {
-        words: () => "Use these settings",
+        words: () => "Reuse settings",
         symbol: "reuse",
         closes: true,
         off: ({ kept }) => !kept.origin,

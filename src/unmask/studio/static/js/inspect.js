@@ -82,7 +82,7 @@ export class Inspect {
     this.readout = el(
       "p.readout",
       { role: "status" },
-      "Point at a code, or walk over them with the arrow keys.",
+      "Point at a code, or move over them with the arrow keys.",
     );
     this.stage.replaceChildren(this.readout, ...maps);
     this.cells = { codes, bitsByCode, maps };
@@ -94,7 +94,7 @@ export class Inspect {
       figure(
         `${exact ? "" : "≤ "}${each.toFixed(2)}`,
         "bits per code",
-        `${Math.log2(this.model.codebook_size).toFixed(0)} would be a guess. Fewer: the model knows its kind.`,
+        `${Math.log2(this.model.codebook_size).toFixed(0)} would be a blind guess. Fewer: the model expects such pictures.`,
       ),
       figure(
         `${exact ? "" : "≤ "}${Math.round(bits).toLocaleString("en")}`,
@@ -104,7 +104,7 @@ export class Inspect {
       figure(
         psnr === null ? "∞" : psnr.toFixed(1),
         "dB PSNR",
-        "how close the reconstruction comes; more is closer",
+        "how close the reconstruction is; higher is closer",
       ),
       code,
     );
@@ -116,7 +116,7 @@ export class Inspect {
       "div.face",
       {
         tabIndex: 0,
-        "aria-label": `${title}. Arrow keys walk over the codes.`,
+        "aria-label": `${title}. Arrow keys move over the codes.`,
         role: "application",
       },
       face,
@@ -157,7 +157,7 @@ export class Inspect {
       });
     }
     const same = codes.flat().filter((code) => code === codes[row][column]).length;
-    this.readout.textContent = `Row ${row + 1}, column ${column + 1}: code ${codes[row][column]}, found ${same === 1 ? "once" : `${same} times`}, ${bitsByCode[row][column].toFixed(2)} bits.`;
+    this.readout.textContent = `Row ${row + 1}, column ${column + 1}: code ${codes[row][column]}, used ${same === 1 ? "once" : `${same} times`} here, ${bitsByCode[row][column].toFixed(2)} bits.`;
   }
 }
 

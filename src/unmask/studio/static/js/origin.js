@@ -21,7 +21,10 @@ const originOf = async (file) => (await look(await inBase64(file))).origin;
 export async function restore(origin, views, model, picture) {
   const { settings, seed, number, prompt, negative } = origin;
   const view = views[VIEWS[origin.task]];
-  if (!view) throw new Error("This model cannot draw in the way that this picture was drawn.");
+  if (!view)
+    throw new Error(
+      "This model cannot draw in the way that this picture was drawn. Choose another model at the top right.",
+    );
   location.hash = `/${VIEWS[origin.task]}`;
   const values = { settings: "recommended", ...settings, seed, prompt, negative, first: number };
   const count =
@@ -30,7 +33,7 @@ export async function restore(origin, views, model, picture) {
   view.reuse({ ...values, count, ...(origin.seam !== null && { seam: origin.seam }) }, { origin, canvas });
   notice(
     origin.fingerprint === model.fingerprint
-      ? "The settings are as they were for this picture."
+      ? "The settings are now as they were for this picture."
       : `This picture was drawn by another model, ${origin.model || "without a name"}: here its settings give another picture.`,
   );
 }
@@ -41,7 +44,9 @@ export function listenForOrigins(places, views, model) {
     attempt(async () => {
       const said = await originOf(file);
       if (!said)
-        throw new Error("This file does not say how its picture was drawn. To change it, drop it on Edit.");
+        throw new Error(
+          "This file does not record how its picture was drawn. To change the picture, drop it on Edit.",
+        );
       await restore(said, views, model, URL.createObjectURL(file));
     });
   for (const place of places) listenForFiles(place, receive);
@@ -53,6 +58,9 @@ export function offerOrigins(view, views, model) {
     const said = await originOf(file).catch(() => null); // it was opened all the same
     if (!said) return;
     const use = () => attempt(() => restore(said, views, model, URL.createObjectURL(file)));
-    notice("This picture says how it was drawn.", { lasting: true, action: ["Use its settings", use] });
+    notice("This file records how its picture was drawn.", {
+      lasting: true,
+      action: ["Use its settings", use],
+    });
   });
 }

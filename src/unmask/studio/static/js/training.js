@@ -40,8 +40,8 @@ export class Training {
     this.pictures = el("div.pictures");
     this.time = el(
       "section.time",
-      { "aria-label": "Pictures by step" },
-      el("div.top", el("h2", "What it draws"), this.when),
+      { "aria-label": "Images by step" },
+      el("div.top", el("h2", "Images by step"), this.when),
       this.pictures,
       this.slider,
     );
@@ -77,7 +77,7 @@ export class Training {
     this.words.textContent = `Step ${step.toLocaleString("en")}${of}. ${ago(idle)}`;
     if (!step) {
       this.stage.replaceChildren(
-        invitation("Nothing yet", "The first curves come with the first lines of its log."),
+        invitation("Nothing yet", "The first curves appear with the first lines of its log."),
       );
       return;
     }
@@ -138,7 +138,7 @@ export class Training {
 /** When it was last heard of. */
 function ago(seconds) {
   if (seconds === null) return "";
-  if (seconds < 90) return `Last heard of ${Math.round(seconds)} s ago.`;
+  if (seconds < 90) return `Last update ${Math.round(seconds)} s ago.`;
   const minutes = Math.round(seconds / 60);
-  return `Last heard of ${minutes < 90 ? `${minutes} minutes` : `${Math.round(minutes / 60)} hours`} ago.`;
+  return `Last update ${minutes < 90 ? `${minutes} minutes` : `${Math.round(minutes / 60)} hours`} ago.`;
 }

@@ -8,11 +8,17 @@ export class Variations {
   constructor(onVary) {
     this.root = el("div.vary", { role: "group", "aria-label": "Variations", hidden: true });
     const fields = new Fields(this.root);
-    fields.range("strength", "How different", { min: 0.05, max: 1, step: 0.05, value: 0.3 });
+    fields.range("strength", "How different", {
+      min: 0.05,
+      max: 1,
+      step: 0.05,
+      value: 0.3,
+      hint: "Share of the codes to redraw.",
+    });
     this.fields = fields;
     this.unlikely = el("input", { type: "checkbox", name: "unlikely" });
     this.root.append(
-      el("label.check", this.unlikely, "Only what the model finds odd"),
+      el("label.check", this.unlikely, "Only the codes that the model finds unlikely"),
       button("Vary the whole picture", {
         kind: "plain large",
         symbol: "vary",

@@ -8,12 +8,17 @@ const NEAR = 3;
 const plain = (word) => word.normalize("NFKC").toLowerCase();
 
 /** The fields for words, of a model that knows some; of others there are none. */
-export function addWords(form, model, { empty = "Empty: nothing is said." } = {}) {
+export function addWords(form, model, { empty = "Empty: no prompt." } = {}) {
   if (!model.words.length) return;
   const prompt = new WordBox(model, "Prompt");
-  const negative = new WordBox(model, "Without", { tag: "negative" });
+  const negative = new WordBox(model, "Negative prompt", { tag: "negative" });
   form.add("prompt", prompt, { hint: empty }, ...prompt.content);
-  form.add("negative", negative, { hint: "What guidance above 1 leads away from." }, ...negative.content);
+  form.add(
+    "negative",
+    negative,
+    { hint: "What to steer away from. It takes guidance above 1." },
+    ...negative.content,
+  );
 }
 
 let boxes = 0;
@@ -163,9 +168,9 @@ class WordBox {
           onclick: () => this.take(word, token),
         }),
       );
-      return el("p", "Not known: ", el("b", token.text), near.length ? " " : null, near);
+      return el("p", "Unknown word: ", el("b", token.text), near.length ? " " : null, near);
     });
-    if (over > 0) lines.push(el("p", `The model takes ${this.room} words; these are ${most}.`));
+    if (over > 0) lines.push(el("p", `The model takes ${this.room} words at most; remove ${over}.`));
     this.unknown.replaceChildren(...lines);
   }
 }
@@ -207,7 +212,7 @@ export function captionCard({ captions, words }) {
   return el(
     "div.figure.caption",
     el("b", `${text || "nothing"} `, el("small", percent(share))),
-    el("p", "what the model would call it"),
+    el("p", "the model's caption, and how often it came up"),
     others.length ? el("ol", others.slice(0, 3).map(line)) : null,
     el("h2", "Word by word"),
     el("ul.shares", Object.entries(words).slice(0, 8).map(bar)),
