@@ -1,6 +1,6 @@
-"""The six pictures of README.md, by two models and a data set, not chosen: seed 0, whatever comes.
+"""The pictures of README.md, by two models and a data set, not chosen: seed 0, whatever comes.
 
-python tools/front_page.py emoji emoji-3d fruit
+python tools/front_page.py avatars photos/avatars fruit
 """
 
 import sys
@@ -12,13 +12,22 @@ from PIL import Image, ImageDraw
 import unmask
 
 PICTURES = Path(__file__).parents[1] / "docs/pictures"
-BOX = (8, 32, 48, 32)
+BOX = (8, 0, 48, 32)
+PROMPTS = (  # written before anything was drawn by them
+    "long red hair, light skin, blue background",
+    "black afro, glasses, style open peeps",
+    "bald, beard, smiling, style micah",
+    "green mohawk, angry",
+    "purple bob, dark skin, style big smile",
+    "short blond hair, sunglasses, orange shirt",
+)
+ROW = 8
 
 
 def save(name: str, pictures: Sequence[Image.Image], columns: int) -> None:
     """Write a sheet to where the page looks for it."""
-    unmask.contact_sheet(pictures, columns).save(PICTURES / f"front-{name}.webp", lossless=True)
-    print(PICTURES / f"front-{name}.webp", flush=True)
+    unmask.contact_sheet(pictures, columns).save(PICTURES / f"{name}.webp", lossless=True)
+    print(PICTURES / f"{name}.webp", flush=True)
 
 
 def boxed(picture: Image.Image) -> Image.Image:
@@ -30,20 +39,22 @@ def boxed(picture: Image.Image) -> Image.Image:
 
 
 def main(name: str, data: str, wide: str) -> None:
-    """Draw all six: four by the model ``name`` of that data, two by ``wide``, which goes on and on."""
+    """Draw all: six by the model ``name`` of that data, two by ``wide``, which goes on and on."""
     model = unmask.load(name, device="cpu")
+    save("samples", model.sample(48), 12)
+    save("prompts", [picture for prompt in PROMPTS for picture in model.sample(ROW, prompt)], ROW)
     stages: list[Image.Image] = []
     model.sample(1, on_step=lambda codes: stages.append(model.preview(codes)[0]))
-    save("unmasked", [stages[len(stages) * n // 16] for n in range(1, 16)] + stages[-1:], 4)
-    save("reconstructed", reconstructed(model, data), 4)
+    save("front-unmasked", [stages[len(stages) * n // 16] for n in range(1, 16)] + stages[-1:], 4)
+    save("front-reconstructed", reconstructed(model, data), 4)
     new = model.sample(16)
-    save("sampled", new, 4)
+    save("front-sampled", new, 4)
     inpainted = [[boxed(one), *model.inpaint(one, BOX, count=3)] for one in new[:4]]
-    save("inpainted", [picture for row in inpainted for picture in row], 4)
+    save("front-inpainted", [picture for row in inpainted for picture in row], 4)
     model = unmask.load(wide, device="cpu")
     around = {"left": 32, "top": 32, "right": 32, "bottom": 32}
-    save("extended", [model.extend(one, **around, count=1)[0] for one in model.sample(4)], 2)
-    save("canvas", [model.canvas((256, 128), seed=seed) for seed in range(2)], 1)
+    save("front-extended", [model.extend(one, **around, count=1)[0] for one in model.sample(4)], 2)
+    save("front-canvas", [model.canvas((256, 128), seed=seed) for seed in range(2)], 1)
 
 
 def reconstructed(model: unmask.Pipeline, data: str) -> list[Image.Image]:

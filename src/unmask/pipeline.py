@@ -68,7 +68,7 @@ def load(
 
     Args:
         model: A folder such as ``runs/prior/best``; a run such as ``runs/prior``, which means its best model;
-            a built-in name (``emoji``, ``fruit``); or ``user/name`` on the hub.
+            a built-in name (``avatars``, ``emoji``, ``fruit``); or ``user/name`` on the hub.
         device: Such as ``cpu`` or ``cuda``. ``auto``: a GPU if there is one.
         backend: What computes the prior. ``compile`` is ``torch.compile``, for GPUs; ``onnx`` and
             ``onnx-int8`` use onnxruntime on the CPU.

@@ -16,7 +16,7 @@ from unmask.reading import brief, expanded
 T = TypeVar("T", bound="Using")
 _SETS = "a folder, a .zip or .tar, an .npy, an LSUN lmdb, or the built-in 'emoji' ('emoji-3d': one style)"
 MAX_AMOUNT = 1_000_000
-_ELSEWHERE = "the built-in 'emoji' or 'fruit', or user/name on the hub"
+_ELSEWHERE = "the built-in 'avatars', 'emoji' or 'fruit', or user/name on the hub"
 
 
 def _integer(most: int) -> PrimitiveConstructorSpec[int]:

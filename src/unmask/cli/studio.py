@@ -17,7 +17,7 @@ from unmask.errors import ConfigError
 
 HELP = """Start the Studio, a local web page for sampling, editing, extending and inspecting images.
 
-  unmask studio                                   the built-in model, at http://127.0.0.1:8000
+  unmask studio                                   a built-in model, at http://127.0.0.1:8000
   unmask studio runs/prior --port 8080
   unmask studio emoji runs/prior --runs runs      several models to choose from, and trainings to watch
   unmask studio --keep pictures                   keep every result in that folder, and in the gallery
@@ -36,7 +36,7 @@ class Arguments:
             metavar="[MODEL …]",
             help="Models to choose from: folders or names. The page opens with the first.",
         ),
-    ] = ("emoji",)
+    ] = ("avatars",)
     runs: Path | None = None
     """Folder of training runs: adds their models to the menu, and a tab that shows their progress."""
     port: int = 8000

@@ -18,6 +18,8 @@ from unmask.rng import generator
 from unmask.training.runs import Run
 
 TRAINING_STEPS, VALIDATIONS = 400, 8  # of each stage: a minute in all
+PROMPTS = ("long red hair, sunglasses", "black afro, laughing", "green mohawk, beard")
+CHANGE, HEAD = "pink mohawk", "8,0,48,32"
 CHAPTERS: list[Chapter] = []
 
 
@@ -99,6 +101,22 @@ def inpainting(demo: Demo) -> Iterator[Figure]:
     yield Figure(path=_keep(boxed, demo.folder / "box.png"), alt="A part of it in grey", caption="the box")
     line = "inpaint MODEL IMAGE --box BOX --steps 32 --count 4 --rank --out OUT"
     yield from _versions(demo, line, IMAGE=original, BOX=",".join(map(str, box)))
+
+
+@_chapter("Prompts", columns=4)
+def prompts(demo: Demo) -> Iterator[Figure]:
+    """A prior that was trained with captions draws what a prompt says, and samples what it leaves open. The
+    built-in model of drawn portraits knows hair, skin, mood, clothes, glasses, beards and six styles. With a
+    prompt for a box, only that part changes: here the hair of the first portrait."""
+    line = "sample avatars PROMPT --count 4 --out OUT --grid GRID"
+    for number, prompt in enumerate(PROMPTS):
+        folder, sheet = demo.folder / str(number), demo.folder / f"{number}.png"
+        demo.unmask(line, PROMPT=prompt, OUT=folder, GRID=sheet)
+        yield Figure(path=sheet, alt=f"Four portraits: {prompt}", caption=prompt)
+    first, out = demo.folder / "0" / "000000.png", demo.folder / "changed.png"
+    line = "inpaint avatars IMAGE PROMPT --box BOX --count 1 --out OUT"
+    demo.unmask(line, IMAGE=first, PROMPT=CHANGE, BOX=HEAD, OUT=out)
+    yield Figure(path=out, alt=f"The first portrait with a {CHANGE}", caption=f"the first, with a {CHANGE}")
 
 
 @_chapter("Outpainting", columns=5)
