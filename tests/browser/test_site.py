@@ -110,7 +110,7 @@ def test_an_example_is_a_notebook_too(site, example):
 
 
 @pytest.mark.parametrize(
-    ("example", "pictures"), [("1_first_pictures", 3), ("2_editing", 4), ("3_captions", 2)]
+    ("example", "pictures"), [("1_first_pictures", 3), ("2_editing", 4), ("3_captions", 3)]
 )
 def test_what_an_example_draws_is_shown(site, example, pictures):
     assert len(list(site.glob(f"_images/sphx_glr_{example}_0*.png"))) == pictures
