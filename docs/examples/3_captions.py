@@ -23,8 +23,9 @@ unmask.contact_sheet(pictures, columns=8)
 # %%
 # A prompt for a part of an image: the hair is drawn again, everything outside the box stays as it was.
 
-edits = model.inpaint(pictures[0], (8, 0, 48, 32), prompt="pink mohawk", count=4, steps=16)
-unmask.contact_sheet(edits, columns=4)
+(portrait,) = model.sample(1)
+edits = model.inpaint(portrait, (4, 0, 56, 28), prompt="pink mohawk", guidance=3, count=4)
+unmask.contact_sheet([portrait, *edits], columns=5)
 
 # %%
 # The other way round: what does the first image show, by the model's own words?

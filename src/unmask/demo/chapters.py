@@ -19,7 +19,7 @@ from unmask.training.runs import Run
 
 TRAINING_STEPS, VALIDATIONS = 400, 8  # of each stage: a minute in all
 PROMPTS = ("long red hair, sunglasses", "black afro, laughing", "green mohawk, beard")
-CHANGE, HEAD = "pink mohawk", "8,0,48,32"
+CHANGE, HEAD = "pink mohawk", "4,0,56,28"
 CHAPTERS: list[Chapter] = []
 
 
@@ -107,16 +107,18 @@ def inpainting(demo: Demo) -> Iterator[Figure]:
 def prompts(demo: Demo) -> Iterator[Figure]:
     """A prior that was trained with captions draws what a prompt says, and samples what it leaves open. The
     built-in model of drawn portraits knows hair, skin, mood, clothes, glasses, beards and six styles. With a
-    prompt for a box, only that part changes: here the hair of the first portrait."""
+    prompt for a box, only that part changes: here the hair of a portrait drawn without a prompt."""
     line = "sample avatars PROMPT --count 4 --out OUT --grid GRID"
     for number, prompt in enumerate(PROMPTS):
         folder, sheet = demo.folder / str(number), demo.folder / f"{number}.png"
         demo.unmask(line, PROMPT=prompt, OUT=folder, GRID=sheet)
         yield Figure(path=sheet, alt=f"Four portraits: {prompt}", caption=prompt)
-    first, out = demo.folder / "0" / "000000.png", demo.folder / "changed.png"
-    line = "inpaint avatars IMAGE PROMPT --box BOX --count 1 --out OUT"
-    demo.unmask(line, IMAGE=first, PROMPT=CHANGE, BOX=HEAD, OUT=out)
-    yield Figure(path=out, alt=f"The first portrait with a {CHANGE}", caption=f"the first, with a {CHANGE}")
+    any_one, out = demo.folder / "any", demo.folder / "changed.png"
+    demo.unmask("sample avatars --count 1 --out OUT", OUT=any_one)
+    line = "inpaint avatars IMAGE PROMPT --box BOX --guidance 3 --count 1 --out OUT"
+    demo.unmask(line, IMAGE=any_one / "000000.png", PROMPT=CHANGE, BOX=HEAD, OUT=out)
+    sheet = out.with_stem("changed-sheet")
+    yield Figure(path=sheet, alt=f"A portrait, and with a {CHANGE}", caption=f"a portrait, and: {CHANGE}")
 
 
 @_chapter("Outpainting", columns=5)
