@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unmask.codec.config import QuantizerConfig
-from unmask.codec.kmeans import kmeans, nearest_rows
+from unmask.codec.kmeans import far_rows, kmeans, nearest_rows, random_rows, spread_rows
 from unmask.codec.quantizers import FiniteScalar, Gumbel, Nearest
 from unmask.errors import ConfigError
 from unmask.rng import generator, initialise
@@ -88,8 +88,32 @@ def test_kmeans_finds_separate_clusters(rng):
     centres = 20 * torch.randn(5, WIDTH, generator=rng)
     owner = torch.randint(5, (2000,), generator=rng)
     rows = centres[owner] + 0.1 * torch.randn(2000, WIDTH, generator=rng)
-    found = kmeans(rows, 8, rng)
+    found = kmeans(rows, random_rows(rows, 8, rng), rng)
     assert torch.cdist(centres, found).min(1).values.max() < 0.2
+
+
+def test_a_large_plain_cluster_does_not_take_the_centres_of_small_ones(rng):
+    """As in drawings, most of which are background: 95 % of the rows are nearly equal, 40 are each alone."""
+    plain = 0.01 * torch.randn(800, WIDTH, generator=rng)
+    alone = 20 * torch.randn(40, WIDTH, generator=rng)
+    rows = torch.cat([plain, alone])
+    found = kmeans(rows, spread_rows(rows, 48, rng), rng)
+    assert torch.cdist(alone, found).min(1).values.max() < 1
+
+
+def test_far_rows_are_drawn_in_proportion_to_their_squared_distance(rng):
+    """Rows at distances 0, 1, 2 and 3 of their centres: 0, 1, 4 and 9 of 14, within 4 sigma."""
+    rows, centres = torch.tensor([[0.0], [1.0], [8.0], [13.0]]), torch.tensor([[0.0], [10.0]])
+    drawn = far_rows(rows, centres, 14_000, rng)
+    for row, weight in zip(rows, (0, 1, 4, 9), strict=True):
+        share, spread = weight / 14, (weight * (14 - weight) / 14**2 / 14_000) ** 0.5
+        assert abs((drawn == row).float().mean() - share) <= 4 * spread
+
+
+def test_rows_that_are_all_equal_can_still_be_spread(rng):
+    rows = torch.ones(5, WIDTH)
+    assert (spread_rows(rows, 3, rng) == 1).all()
+    assert (far_rows(rows, rows[:1], 3, rng) == 1).all()
 
 
 def test_gumbel_hardens_from_one_to_a_sixteenth():

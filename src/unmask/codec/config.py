@@ -20,10 +20,10 @@ class QuantizerConfig:
     commitment_weight: float = 0.25
     """nearest: weight of the commitment loss (paper: 0.25; the authors' code: 1)."""
     kmeans_batches: int = 0
-    """nearest: initialise the codebook by k-means over the latents of this many batches. 0: small random
-    vectors."""
+    """nearest: initialise the codebook by k-means, seeded as k-means++, over the latents of this many
+    batches. 0: small random vectors."""
     recycle_after: int = 0
-    """nearest: move a code that was unused for this many steps onto a random latent. 0: never."""
+    """nearest: move a code that was unused for this many steps onto a latent far from all codes. 0: never."""
     anneal_steps: int = 150_000
     """gumbel: steps over which the temperature falls from 1 to 1/16."""
     kl_weight: float = 1e-8

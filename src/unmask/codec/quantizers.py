@@ -10,7 +10,7 @@ from einops import rearrange
 from torch import Tensor, nn
 
 from unmask.codec.config import QuantizerConfig
-from unmask.codec.kmeans import kmeans, nearest_rows
+from unmask.codec.kmeans import far_rows, kmeans, nearest_rows, spread_rows
 
 
 class Quantized(NamedTuple):
@@ -78,10 +78,14 @@ class Nearest(Quantizer):
 
     @torch.no_grad()
     def begin(self, latents: Callable[[int], Tensor], rng: torch.Generator) -> None:
-        """Make the codebook the k-means centres of the latents of ``kmeans_batches`` batches."""
+        """Make the codebook the k-means centres of the latents of ``kmeans_batches`` batches.
+
+        Seeds and recycled codes are drawn where latents are far from all codes, not where they are many: of
+        a drawing most latents are plain background, which needs few codes.
+        """
         if self.config.kmeans_batches:
             rows = torch.cat([_rows(latents(batch)) for batch in range(self.config.kmeans_batches)])
-            self.codebook.copy_(kmeans(rows, self.config.codebook_size, rng))
+            self.codebook.copy_(kmeans(rows, spread_rows(rows, self.config.codebook_size, rng), rng))
 
     def forward(self, latents: Tensor, step: int, rng: torch.Generator) -> Quantized:
         """L = a·‖sg[e] − q‖² + b·‖sg[q] − e‖² (paper: a = 1, b = 0.25), means over all elements."""
@@ -100,7 +104,7 @@ class Nearest(Quantizer):
 
     @torch.no_grad()
     def after_step(self, used: Tensor, latents: Tensor, rng: torch.Generator) -> bool:
-        """Move codes that were idle for ``recycle_after`` steps onto random latents of this one.
+        """Move codes that were idle for ``recycle_after`` steps onto latents of this one, far from all codes.
 
         Which ones stays on the device, where nobody waits for it.
         """
@@ -108,9 +112,8 @@ class Nearest(Quantizer):
             return False
         self.idle = torch.where(used, 0, self.idle + 1)
         dead = self.idle >= self.config.recycle_after
-        rows = _rows(latents.float())
-        chosen = torch.randint(len(rows), dead.shape, generator=rng, device=rng.device).to(rows.device)
-        self.codebook.copy_(torch.where(dead[:, None], rows[chosen], self.codebook))
+        far = far_rows(_rows(latents.float()), self.codebook, len(dead), rng)
+        self.codebook.copy_(torch.where(dead[:, None], far, self.codebook))
         self.idle.masked_fill_(dead, 0)
         return True
 

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from unmask.codec.autoencoder import Autoencoder
-from unmask.codec.kmeans import kmeans, nearest_rows
+from unmask.codec.kmeans import kmeans, nearest_rows, random_rows
 from unmask.data.captions import Caption
 from unmask.data.config import num_clusters
 from unmask.data.pixels import Pixels
@@ -33,7 +33,8 @@ def captions_of(pixels: Pixels, setting: str, codec: Autoencoder, fingerprint: s
     seen = inception_features(codec.device) if inception else latents(codec, fingerprint)
     with bar("looking for groups") as report:
         rows = [features_of(part, seen, report=report).float() for part in (train, validation) if len(part)]
-    centres = kmeans(rows[0], count, generator(0, "clusters"))
+    rng = generator(0, "clusters")
+    centres = kmeans(rows[0], random_rows(rows[0], count, rng), rng)
     return [f"cluster{group}" for part in rows for group in nearest_rows(part, centres).tolist()]
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from unmask.codec.autoencoder import Autoencoder
-from unmask.codec.kmeans import kmeans, nearest_rows
+from unmask.codec.kmeans import kmeans, nearest_rows, random_rows
 from unmask.codec.losses import usage
 from unmask.data.pixels import PixelSet
 from unmask.data.transforms import to_tensor
@@ -36,7 +36,8 @@ def kinds_of(real: Tensor, seed: int = 0) -> Tensor:
     """(n,) the kind of each real picture, by k-means over its (n, D) features."""
     num_kinds = max(1, min(KINDS, len(real) // LEAST_A_KIND))
     rows = real.float()
-    return nearest_rows(rows, kmeans(rows, num_kinds, generator(seed, "kinds")))
+    rng = generator(seed, "kinds")
+    return nearest_rows(rows, kmeans(rows, random_rows(rows, num_kinds, rng), rng))
 
 
 def kind_perplexity(kinds: Tensor, real: Tensor, fake: Tensor) -> float:
