@@ -23,7 +23,7 @@ from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import NO_TEXT, Text, Transformer
 from unmask.rng import generator
 
-K, GRID, CAPTIONS = 512, (16, 16), Text(length=14, num_words=1665)
+K, GRID, CAPTIONS = 512, (16, 16), Text(length=16, num_words=1665)
 EMOJI = prior_preset("emoji").prior
 N = GRID[0] * GRID[1]
 WANTED = 16  # positions asked for in each image

@@ -35,12 +35,16 @@ class Vocabulary:
 
     @classmethod
     def of(cls, captions: Iterable[str | None], max_length: int) -> "Vocabulary":
-        """The words of some captions; as long as the longest of them, or ``max_length``."""
+        """The words of some captions, with room for the longest of them up to ``max_length`` words.
+
+        The room is a power of two: attention over 256 codes and 16 words is faster than over 256 and 14.
+        """
         rows = [words_of(text)[:max_length] for text in captions if text]
         counts = Counter(word for row in rows for word in row)
         if not counts:
             raise DataError("there is no word in any caption", hint="train without:  --images.captions none")
-        return cls(tuple(sorted(word for word, _ in counts.most_common(MAX_WORDS))), max(map(len, rows)))
+        room = 1 << (max(map(len, rows)) - 1).bit_length()
+        return cls(tuple(sorted(word for word, _ in counts.most_common(MAX_WORDS))), room)
 
     def __len__(self) -> int:
         """V: the words and END."""
