@@ -43,7 +43,7 @@ class Attention(nn.Module):
         """
         if visible is None and not causal and q.requires_grad and (q.device.type, q.dtype) == BFLOAT16_CPU:
             # Faster there than the fused form, with its gradients; in float32 it would be slower.
-            weights = (q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])).softmax(-1)
+            weights = (q / math.sqrt(q.shape[-1]) @ k.transpose(-1, -2)).softmax(-1)
             y = weights.to(v.dtype) @ v
         else:
             y = F.scaled_dot_product_attention(q, k, v, attn_mask=visible, is_causal=causal)
