@@ -6,7 +6,7 @@
 
     uv run tools/fetch_avatars.py photos/avatars
 
-20,000 random portraits of 64×64 in six styles of DiceBear: Personas by Draftbit, the Avatar Illustration
+20,000 random portraits of 128×128 in six styles of DiceBear: Personas by Draftbit, the Avatar Illustration
 System by Micah Lanier, Toon Head by Johan Melin, Custom Avatar by Ashley Seo and Miniavs by Webpixels (CC BY
 4.0), and Open Peeps by Pablo Stanley (CC0). ``draw_avatars.mjs`` chooses the parts and says them in words.
 Needs Node.js and npm. Without uv: install resvg-py into an environment of its own and run this file with its
@@ -18,7 +18,7 @@ import io
 import json
 import subprocess
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import resvg_py
@@ -26,7 +26,7 @@ from PIL import Image
 
 PACKAGES = ("@dicebear/core@9.4.3", "@dicebear/collection@9.4.3")
 DRAW = Path(__file__).with_name("draw_avatars.mjs")
-SIZE = 64
+SIZE = 128
 
 
 def main() -> None:
@@ -40,9 +40,9 @@ def main() -> None:
         portraits = draw(Path(folder), asked.count, asked.seed)
     asked.out.mkdir(parents=True, exist_ok=True)
     lines = [{"file_name": f"{i:05}.png", "text": portrait["text"]} for i, portrait in enumerate(portraits)]
-    with ThreadPoolExecutor() as pool:
-        for line, picture in zip(lines, pool.map(render, portraits), strict=True):
-            picture.save(asked.out / line["file_name"])
+    files = [asked.out / line["file_name"] for line in lines]
+    with ProcessPoolExecutor() as pool:
+        list(pool.map(render, [portrait["svg"] for portrait in portraits], files, chunksize=64))
     (asked.out / "metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     print(f"{len(lines)} portraits in {asked.out}; look at them:  unmask data {asked.out}")
 
@@ -56,13 +56,13 @@ def draw(folder: Path, count: int, seed: int) -> list[dict[str, str]]:
     return [json.loads(line) for line in drawn.stdout.splitlines()]
 
 
-def render(portrait: dict[str, str]) -> Image.Image:
-    """A portrait on white."""
-    png = bytes(resvg_py.svg_to_bytes(svg_string=portrait["svg"], width=SIZE, height=SIZE))
+def render(svg: str, file: Path) -> None:
+    """Write a portrait on white."""
+    png = bytes(resvg_py.svg_to_bytes(svg_string=svg, width=SIZE, height=SIZE))
     drawn = Image.open(io.BytesIO(png)).convert("RGBA")
     white = Image.new("RGBA", drawn.size, "white")
     white.alpha_composite(drawn)
-    return white.convert("RGB")
+    white.convert("RGB").save(file)
 
 
 if __name__ == "__main__":
