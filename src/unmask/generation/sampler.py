@@ -135,11 +135,11 @@ class Sampler:
         """What codes alone are scored by: the prior, told nothing in words."""
         return likelihood_of(Given(self.prior, words=self.words.ids("")) if self.words.length else self.prior)
 
-    def check_captions(self) -> None:
-        """Refuse a prior that cannot be asked for words given codes."""
+    def check_captions(self, task: str = "caption images", hint: str | None = None) -> None:
+        """Refuse a task that asks a prior for words given codes, if it cannot tell."""
         if self.prior.causal:
             raise ConfigError(
-                "an autoregressive prior reads captions before codes, so it cannot caption images"
+                f"an autoregressive prior reads captions before codes, so it cannot {task}", hint=hint
             )
 
     def request(

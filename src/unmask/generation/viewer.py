@@ -116,11 +116,8 @@ class Viewer:
         prior = self.sampler.prior
         if not labels or draws < 1:
             raise ConfigError(f"{len(labels)} labels and {draws} draws tell nothing; 1 of each is the least")
-        if prior.causal and by == "label":
-            raise ConfigError(
-                "an autoregressive prior reads captions before codes, so it cannot classify by label",
-                hint="--by picture",
-            )
+        if by == "label":
+            self.sampler.check_captions("classify by label", hint="--by picture")
         ids = torch.stack([self.sampler.words.whole(label) for label in labels]).to(self.sampler.device)
         found: list[dict[str, float]] = []
         for codes in self.encode(pictures):
