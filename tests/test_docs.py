@@ -11,6 +11,7 @@ import yaml
 
 import unmask
 from unmask.diffusion.settings import SETTINGS
+from unmask.models import builtin_names, open_model
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("recipes/*.md")]
@@ -104,6 +105,17 @@ def test_the_pages_on_sampling_and_editing_speak_of_every_choice():
     for setting in SETTINGS.values():
         for choice in setting.choices or ():
             assert re.search(rf"^\| `{choice}` \|", text, re.M), choice
+
+
+@pytest.mark.parametrize("model", builtin_names())
+def test_the_page_on_sampling_tells_what_built_in_models_recommend(model):
+    """Every number but those of a switch that is fully on; what is the same stands once."""
+    row = re.search(rf"^\| `{model}`.*$", (ROOT / "docs/sampling.md").read_text(), re.M)
+    new, other = row[0].split(" | ")[1:]
+    for use, settings in open_model(model).sampling["recommended"].items():
+        cell = new if use == "sample" else other.replace("the same", new)
+        told = {float(number) for number in re.findall(r"\d[\d.]*", cell)}
+        assert {value for value in settings.values() if not isinstance(value, str)} - {1} <= told, use
 
 
 CODE = [block for page in PAGES for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.S)]

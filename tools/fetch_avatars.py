@@ -6,7 +6,7 @@
 
     uv run tools/fetch_avatars.py photos/avatars
 
-20,000 random portraits of 128×128 in six styles of DiceBear: Personas by Draftbit, the Avatar Illustration
+20,000 random portraits of 64×64 in six styles of DiceBear: Personas by Draftbit, the Avatar Illustration
 System by Micah Lanier, Toon Head by Johan Melin, Custom Avatar by Ashley Seo and Miniavs by Webpixels (CC BY
 4.0), and Open Peeps by Pablo Stanley (CC0). ``draw_avatars.mjs`` chooses the parts and says them in words.
 Needs Node.js and npm. Without uv: install resvg-py into an environment of its own and run this file with its
@@ -26,7 +26,7 @@ from PIL import Image
 
 PACKAGES = ("@dicebear/core@9.4.3", "@dicebear/collection@9.4.3")
 DRAW = Path(__file__).with_name("draw_avatars.mjs")
-SIZE = 128
+SIZE = 64
 
 
 def main() -> None:
