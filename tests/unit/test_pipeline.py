@@ -4,7 +4,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 import torch
-from PIL import Image
+from PIL import Image, ImageColor
 
 import unmask
 from tests.untrained import SMALL_CODEC
@@ -127,3 +127,23 @@ def test_a_seed_that_is_not_given_is_drawn_and_said(capsys):
     assert model.canvas(edge, steps=2, seed=None).size == (edge, edge)
     model.to("cpu")  # what was made for the other device is made again
     assert model.sample(1, steps=2, seed=said[0])[0].tobytes() == first.tobytes()
+
+
+BACKGROUNDS = {
+    "white": "#ffffff",
+    "blue": "#cfe3ff",
+    "pink": "#ffd9e6",
+    "yellow": "#fff0bf",
+    "green": "#d5f2d8",
+}
+
+
+@pytest.mark.slow
+def test_portraits_have_the_background_that_a_prompt_names():
+    """By the pixels in a corner, nearest to which of the colours of the training; by chance one in five."""
+    model, (_, *asked) = unmask.load("avatars", "cpu"), BACKGROUNDS
+    drawn = model.sample(12, [f"{name} background" for name in asked for _ in range(3)], steps=8)
+    corners = np.stack([np.asarray(picture)[2:6, 2:6].mean((0, 1)) for picture in drawn])
+    colours = np.array([ImageColor.getrgb(colour) for colour in BACKGROUNDS.values()])
+    nearest = np.square(corners[:, None] - colours).sum(2).argmin(1)
+    assert sum(nearest == 1 + np.arange(12) // 3) >= 10
