@@ -74,3 +74,8 @@ def __getattr__(name: str) -> Any:
         if name in names:
             return getattr(import_module(f"unmask.{place}"), name)
     raise AttributeError(f"module 'unmask' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public face also for completion, before any of it is imported."""
+    return sorted({*globals(), *__all__})

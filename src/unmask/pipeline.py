@@ -122,12 +122,10 @@ class Pipeline:
         self._sampler = Sampler(model, device, backend, precision, name) if model.prior else None
 
     def __repr__(self) -> str:
-        size, codes = self.image_size, self.codec.codebook_size
-        parts = [f"{size}×{size} pictures", f"{codes} codes"]
+        size, codes = self.image_size, f"{self.codec.codebook_size} codes"
         if self._sampler:
-            h, w = self.prior.grid
-            parts = [parts[0], f"{h}×{w} of {codes} codes", f"{self.prior.config.kind} prior"]
-        return f"<{type(self).__name__}: {', '.join(parts)}, on {self.device}>"
+            codes = "{}×{} of {}, {} prior".format(*self.prior.grid, codes, self.prior.config.kind)
+        return f"<{type(self).__name__}: {size}×{size} pictures, {codes}, on {self.device}>"
 
     canvas = by("editor", Editor.canvas)
     inpaint = by("editor", edits.inpaint)
@@ -158,8 +156,8 @@ class Pipeline:
         """
         if min(count, batch) < 1:
             raise ConfigError(f"{count} pictures, {batch} at a time, cannot be drawn; 1 of each is the least")
-        asked, images = self.sampler.request("sample", **how), range(first, first + count)
-        codes, origin = self.sampler.draw(asked, images, prompt, batch), self.sampler.origin(asked)
+        request, images = self.sampler.request("sample", **how), range(first, first + count)
+        codes, origin = self.sampler.draw(request, images, prompt, batch), self.sampler.origin(request)
         grids = rearrange(codes, "B (h w) -> B h w", h=self.prior.grid[0])
         # One by one: the last bit of a convolution, and so a pixel's last level, can depend on the company.
         return [
@@ -267,7 +265,7 @@ class Pipeline:
             sampler=self.sampler,
             factor=factor,
             background=self.images.background,
-            asked=self.sampler.request("edit"),
+            request=self.sampler.request("edit"),
         )
 
     @property

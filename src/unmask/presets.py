@@ -14,7 +14,7 @@ from unmask.training.config import DiffusionConfig, EngineConfig, LoopConfig, Op
 T = TypeVar("T")
 
 DEFAULT = "small"
-"""The preset of who names none."""
+"""The default preset."""
 
 # The paper, appendix "Implementation Details": 256×256 pictures, batch 4, lr 1.8e-5, 2.2M steps on LSUN.
 # Hinge loss and the start of the discriminator at step 30,001 are the authors' code; the weights of the

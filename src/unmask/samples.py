@@ -119,7 +119,7 @@ class SampleFolder:
 
     def _request(self) -> dict[str, Any]:
         """What a picture depends on, beside its number, as it comes back from JSON."""
-        prompt, negative, guide = self.asked.values()
+        prompt, negative, guide = (self.asked[name] for name in ("prompt", "negative", "guide"))
         prompt = prompt if prompt is None or isinstance(prompt, str) else list(prompt)
         prompt = prompt if self.model.words.length else prompt or None  # without words both draw the same
         told = {"prompt": prompt, "negative": negative or None, "guide": guide and guide.fingerprint}

@@ -84,7 +84,7 @@ def test_a_codec_trains_reconstructs_and_improves(shell, pictures, tmp_path):
     errors = [line["l1"] for line in run.read_log() if line["kind"] == "validation"]
     start = next(line["l1"] for line in run.read_log() if line["kind"] == "train")
     assert min(errors) < start / 2
-    assert run.read_log()[0]["kind"] == "note: plain L1, no perceptual loss"
+    assert {line["kind"] for line in run.read_log()} == {"train", "validation"}
     assert run.config["settings"]["codec"]["quantizer"]["codebook_size"] == 64
 
     said = shell("reconstruct", "runs/codec/best", pictures, "--count", "4", "--out", "seen.png")

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmask.diffusion.order import ORDERS, halton_order, radical_inverse, random_order
+from unmask.diffusion.order import MAKE_ORDERS, halton_order, radical_inverse, random_order
 from unmask.diffusion.process import bound_from_curve
 from unmask.diffusion.schedule import (
     arccos,
@@ -49,7 +49,7 @@ def cost(counts, costs):
 def test_every_schedule_in_every_order_reveals_each_position_once(grid, num_steps, schedule, seed):
     """One step for each position, none out of range; but for the paper's chain, none that reveals nothing."""
     N = grid[0] * grid[1]
-    for order in ORDERS:
+    for order in MAKE_ORDERS:
         settings = Settings(steps=num_steps, schedule=schedule, order=order)
         plan = make_plan(range(2), grid, settings, curve=CURVE, seed=seed)
         assert plan.shape == (2, N)
@@ -59,9 +59,9 @@ def test_every_schedule_in_every_order_reveals_each_position_once(grid, num_step
             assert all(row.unique().numel() == min(num_steps, N) for row in plan)
 
 
-@given(grids, st.sampled_from([*ORDERS]), st.integers(0, 99))
+@given(grids, st.sampled_from([*MAKE_ORDERS]), st.integers(0, 99))
 def test_every_order_is_a_permutation_of_any_grid(grid, order, seed):
-    for places in ORDERS[order](grid, torch.arange(3), seed):
+    for places in MAKE_ORDERS[order](grid, torch.arange(3), seed):
         assert sorted(places.tolist()) == list(range(grid[0] * grid[1]))
 
 

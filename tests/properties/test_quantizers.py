@@ -147,6 +147,20 @@ def test_gumbel_gradients_reach_encoder_and_codebook(rng):
     assert quantizer.codebook.grad.abs().sum() > 0
 
 
+def test_a_decoder_that_trains_alone_gets_the_codes_of_gumbel_unmixed(rng):
+    """With a frozen codebook, training decodes what ``encode`` and ``decode`` will."""
+    quantizer = Gumbel(QuantizerConfig(kind="gumbel", codebook_size=5), WIDTH)
+    initialise(quantizer, rng)
+    quantizer.initialise(rng)
+    latents = latents_of(rng)
+    mixed = quantizer(latents, 0, rng).latents
+    quantizer.requires_grad_(requires_grad=False)
+    alone = quantizer(latents, 0, rng)
+    assert torch.equal(alone.codes, quantizer.nearest(latents))
+    assert torch.equal(alone.latents, quantizer.lookup(alone.codes))
+    assert not torch.allclose(alone.latents, mixed)
+
+
 @given(levels=st.lists(st.integers(2, 6), min_size=1, max_size=4))
 def test_every_finite_scalar_code_survives_the_round_trip(levels):
     num_codes = int(torch.tensor(levels).prod())

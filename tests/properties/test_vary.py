@@ -104,7 +104,7 @@ def test_those_that_the_model_thinks_least_of_are_the_dearest(model, picture):
 
     seen = []
     model.vary(picture, strength=0.25, unlikely=True, seed=4, steps=1, on_step=seen.append, count=2)
-    edit = varied(model.editor.told("edit"), picture, 0.25, unlikely=True)
+    edit = varied(model.editor.to_draw("edit"), picture, 0.25, unlikely=True)
     codes = codes_of(model, [picture]).flatten(1)
     nats = likelihood_of(model.prior).code_nats(codes, 0, num_pairs=4, seed=4)[0]
     (dearest,) = forget(torch.ones(16, dtype=torch.bool), 0.25, 1, seed=0, nats=nats)

@@ -100,7 +100,7 @@ BackendOption = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class PromptFlags:
     """What to draw, of models that were trained on captions."""
 
     prompt: Annotated[str, Positional, arg(metavar="PROMPT")] = ""
@@ -109,7 +109,7 @@ class Told:
     """Negative prompt: what guidance moves away from."""
 
 
-ToldOption = Annotated[Told, arg(name="")]
+PromptOption = Annotated[PromptFlags, arg(name="")]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,9 +12,9 @@ from tyro.conf import Positional, arg
 from unmask.cli.arguments import (
     Amount,
     Drawing,
+    PromptFlags,
+    PromptOption,
     SettingsOption,
-    Told,
-    ToldOption,
     command_line,
     settings_flags,
 )
@@ -49,13 +49,13 @@ class EditArguments(Drawing):
     """Number of versions."""
     rank: bool = False
     """Sort the versions by the likelihood of their new codes, the most likely first."""
-    told: ToldOption = field(default_factory=Told)
+    prompted: PromptOption = field(default_factory=PromptFlags)
     sampling: SettingsOption = settings_flags("edit")
 
     def draw(self, how: Literal["inpaint", "extend", "vary"], out: Path, **given: Any) -> None:
         """Draw versions by the model's method of that name, told what is ``given`` too, and write them."""
         opened = partial(load_model, self.model, self.device, self.backend, self.precision)
-        asked = given | {"count": self.count, "rank": self.rank} | asdict(self.told) | self.keywords
+        asked = given | {"count": self.count, "rank": self.rank} | asdict(self.prompted) | self.keywords
         if self.image.is_dir():
             place = out.with_suffix("") if out.suffix == ".png" else out
             edit = getattr(opened(), how)

@@ -171,7 +171,7 @@ def _print_help() -> None:
             table.add_row(f"\n{heading}")
         table.add_row(f"[bold]unmask {name}[/]", summary)
     console.print(table)
-    console.print("\nStart with:  [bold]unmask sample emoji --grid new.png[/]")
+    console.print("\nStart with:  [bold]unmask sample avatars --grid new.png[/]")
     console.print("\nAfter any command:")
     for option, does in OPTIONS.items():
         console.print(f"  [bold]{option}[/]  {does}")

@@ -144,7 +144,13 @@ class Gumbel(Quantizer):
         return float(16 ** -min(step / self.config.anneal_steps, 1.0))
 
     def forward(self, latents: Tensor, step: int, rng: torch.Generator) -> Quantized:
-        """A mixture of code vectors; L = weight · KL(softmax(logits) ‖ uniform)."""
+        """A mixture of code vectors; L = weight · KL(softmax(logits) ‖ uniform).
+
+        With a frozen codebook, where the decoder trains alone, what it will be given: the nearest codes.
+        """
+        if not self.codebook.requires_grad:
+            codes = self.nearest(latents)
+            return Quantized(self.lookup(codes), codes, latents.new_zeros(()), latents.detach())
         logits = self.logits(latents).float()  # (B, K, h, w)
         noise = torch.empty(logits.shape, device=rng.device).exponential_(generator=rng).log().neg()
         weights = F.softmax((logits + noise.to(logits.device)) / self.temperature(step), dim=1)

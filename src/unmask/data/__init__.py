@@ -1,1 +1,1 @@
-"""Files to pixels: where pictures come from, how they are cropped, and in what order they are seen."""
+"""Files to pixels, captions and codes: where they come from, and in what order a training sees them."""

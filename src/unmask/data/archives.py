@@ -41,8 +41,8 @@ class ZipSource(Source):
 
     @cached_property
     def _members(self) -> list[zipfile.ZipInfo]:
-        names = {info: info.filename for info in self._zip.infolist()}  # which may be empty
-        members = [info for info, name in names.items() if not name.endswith("/") and self._wanted(name)]
+        files = [info for info in self._zip.infolist() if not info.filename.endswith("/")]  # may be empty
+        members = [info for info in files if self._wanted(info.filename)]
         return sorted(members, key=lambda info: info.filename)
 
     def _list(self) -> Sequence[Entry]:

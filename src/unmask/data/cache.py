@@ -42,9 +42,9 @@ def is_usable(line: Line) -> bool:
     return len(line) == 3
 
 
-def is_prepared(source: Source, config: ImagesConfig, cache: Path | None = None) -> bool:
+def is_prepared(source: Source, config: ImagesConfig) -> bool:
     """Whether the pixels are on disk already."""
-    return (cache or files.cache_folder()).joinpath(f"{cache_key(source, config)}.pixels").is_dir()
+    return files.cache_folder().joinpath(f"{cache_key(source, config)}.pixels").is_dir()
 
 
 def open_cache(

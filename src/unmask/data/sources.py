@@ -111,6 +111,10 @@ class ShardsSource(Source):
     def _read_beside(self, name: str) -> bytes:
         return self._holders[name].read_beside(name)
 
+    def captions(self) -> Sequence[str | None]:
+        """Those of the shards, in their order."""
+        return [caption for shard in self._shards for caption in shard.captions()]
+
 
 class _File(NamedTuple):
     name: str

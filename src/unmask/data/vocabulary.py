@@ -16,7 +16,7 @@ from unmask.errors import ConfigError, DataError
 
 END = 0
 MAX_WORDS = 8192  # of a vocabulary: the most frequent
-FEW = 32  # words that are named, all of them, to who asks for another
+FEW = 32  # words that are named, all of them, when a prompt has an unknown one
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 

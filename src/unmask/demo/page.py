@@ -14,7 +14,7 @@ from PIL import Image
 from torch import nn
 
 from unmask import __version__
-from unmask.demo.story import Demo, Figure, Told
+from unmask.demo.story import Demo, Figure, ToldChapter
 
 
 def page(demo: Demo) -> str:
@@ -56,7 +56,7 @@ def inline(path: Path) -> str:
     return f"data:image/{path.suffix[1:]};base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
-def section(number: int, told: Told) -> str:
+def section(number: int, told: ToldChapter) -> str:
     """A chapter as HTML: words, figures, commands, and what these answered."""
     chapter = told.chapter
     text = re.sub("`(.+?)`", r"<code>\1</code>", escape(chapter.text))
@@ -93,7 +93,7 @@ def _figure(figure: Figure) -> str:
     return f"<figure>{shown}{caption}</figure>"
 
 
-def _entry(number: int, told: Told) -> str:
+def _entry(number: int, told: ToldChapter) -> str:
     title, time = escape(told.chapter.title), duration(told.seconds)
     return (
         f'<li><a href="#{told.chapter.folder}"><span class="number">{number}</span> <span>{title}</span> '

@@ -69,7 +69,7 @@ class Chapter:
 
 
 @dataclass(frozen=True)
-class Told:
+class ToldChapter:
     """A chapter that was run."""
 
     chapter: Chapter
@@ -90,7 +90,7 @@ class Demo:
     ) -> None:
         """``run`` runs what stands after ``unmask`` on a command line."""
         self.model, self.data, self.out, self.device = model, data, out, device
-        self.told: list[Told] = []
+        self.told: list[ToldChapter] = []
         self._run = run
         self._console = Console(highlight=False, soft_wrap=True, markup=False)
 
@@ -121,7 +121,7 @@ class Demo:
 
     def tell(self, chapter: Chapter) -> None:
         """Run a chapter."""
-        self.told.append(Told(chapter))
+        self.told.append(ToldChapter(chapter))
         self.folder.mkdir()
         self.told[-1].figures.extend(chapter.make(self))
 

@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from unmask.diffusion.draws import astray, draw, refuse_astray
+from unmask.diffusion.draws import draw, has_non_finite, refuse_non_finite
 from unmask.diffusion.fill import OnStep
 from unmask.diffusion.settings import Settings
 
@@ -67,15 +67,15 @@ def _continue(
     next_logits, N = prior.begin(len(images)), prior.num_positions
     numbers = torch.tensor(images).to(codes.device)
     logits = next_logits(None)
-    no_numbers = torch.zeros((), dtype=torch.bool, device=codes.device)
+    non_finite = torch.zeros((), dtype=torch.bool, device=codes.device)
     for word in words.T:
         logits = next_logits(word)
     for position in range(N):
         place, left = torch.full_like(numbers, position), torch.full_like(logits[:, 0], 1 - position / N)
         codes[:, position] = pick(logits, (numbers, place, torch.zeros_like(place)), left)
-        no_numbers |= astray(logits)
+        non_finite |= has_non_finite(logits)
         if on_step:
             on_step()
         if position + 1 < N:
             logits = next_logits(codes[:, position])
-    refuse_astray(bool(no_numbers))
+    refuse_non_finite(bool(non_finite))

@@ -17,7 +17,7 @@ def draw(logits: Tensor, address: Address, left: Tensor, settings: Settings, *, 
     """(n, K) logits to (n,) codes distributed as softmax(logits / temperature); 0 is greedy.
 
     ``left`` is the share of codes masked in the image of each row, (n,). With top_k and top_p, draws are from
-    the model's likeliest codes. Where logits are ``astray`` any code may come.
+    the model's likeliest codes. Where logits are not finite any code may come.
     """
     codes = torch.arange(logits.shape[1], device=logits.device)
     noise = gumbel(seed, "draw", *(part[:, None] for part in address), codes)
@@ -26,13 +26,13 @@ def draw(logits: Tensor, address: Address, left: Tensor, settings: Settings, *, 
     return (likely + scale * noise).argmax(1)  # the argmax of logits / scale + noise
 
 
-def astray(logits: Tensor) -> Tensor:
+def has_non_finite(logits: Tensor) -> Tensor:
     """() bool, on the device: of some row of (n, K) logits the largest is not a finite number."""
     return ~logits.amax(1).isfinite().all()
 
 
-def refuse_astray(found: bool) -> None:
-    """Raise what a user is told when logits were astray."""
+def refuse_non_finite(found: bool) -> None:
+    """Raise what a user is told when logits were not finite."""
     if found:
         raise BundleError(
             "the prior's predictions are not numbers: its training went astray",

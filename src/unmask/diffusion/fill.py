@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from unmask.devices import tuned_allocator
-from unmask.diffusion.draws import Address, astray, draw, refuse_astray
+from unmask.diffusion.draws import Address, draw, has_non_finite, refuse_non_finite
 from unmask.diffusion.rules import RULES, exchange
 from unmask.diffusion.settings import Settings
 from unmask.progress import Report, bar
@@ -100,7 +100,7 @@ def fill(
 
 
 class _Filling:
-    """The books of one call, (B, N) each, on the device of the codes: a pass fetches what ends it alone."""
+    """The state of one call, (B, N) each, on the device of the codes: a pass fetches what ends it alone."""
 
     def __init__(
         self,
@@ -144,8 +144,8 @@ class _Filling:
         after = codes.masked_scatter(asked, drawn).where(due, codes).masked_fill(again, self._denoise.mask_id)
         self.codes[rows] = after
         unfinished = ((after == self._denoise.mask_id) & self.unknown[rows]).any(1)
-        *more, no_numbers = torch.cat([unfinished, astray(logits)[None]]).tolist()
-        refuse_astray(no_numbers)
+        *more, non_finite = torch.cat([unfinished, has_non_finite(logits)[None]]).tolist()
+        refuse_non_finite(non_finite)
         return [image for image, stays in zip(active, more, strict=True) if stays]
 
     def _draw(self, logits: Tensor, rows: Tensor, masked: Tensor, asked: Tensor) -> Tensor:

@@ -1,9 +1,9 @@
 """Denoisers made of denoisers: rows of which a part is given, and guidance.
 
 A row of a prior that knows words is (L + N): a caption, then codes. Guidance draws from p₀^(1−w) · p^w,
-normalised at every position: p is what the prior says, p₀ what it says when it is not told (Ho and Salimans,
-2022), or what a weaker prior says (Karras et al., 2024). w = 0 is p₀, w = 1 is p, and beyond it p is
-exaggerated.
+normalised at every position: p is the prediction, p₀ the unconditional one (classifier-free guidance, Ho and
+Salimans, 2022) or that of a weaker prior (autoguidance, Karras et al., 2024). w = 0 is p₀, w = 1 is p, and
+beyond it guidance extrapolates.
 """
 
 import itertools
@@ -18,7 +18,7 @@ from unmask.diffusion.fill import Denoiser
 from unmask.diffusion.settings import Moving
 
 Blank = Callable[[Tensor], Tensor]
-"""(B, n) rows to the same without what guidance exaggerates."""
+"""(B, n) rows to the same without their condition."""
 
 
 class Given:
@@ -47,10 +47,11 @@ class Given:
 
 
 class Guided:
-    """A denoiser led away from what it says of the same rows made ``blank``, in one pass of twice the rows.
+    """A denoiser and its prediction for the same rows made ``blank``, in one pass of twice the rows.
 
-    Or from what a ``guide`` says of them, in a pass of its own. ``num_words`` is L, of rows that have words,
-    ``num_drawn`` how many codes there are to draw, if not all: a weight that moves does so with their share.
+    Or beside it the prediction of a ``guide``, in a pass of its own. ``num_words`` is L, of rows that have
+    words, ``num_drawn`` how many codes there are to draw, if not all: a weight that moves does so with their
+    share.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class Guided:
         num_words: int = 0,
         num_drawn: int | None = None,
     ) -> None:
-        assert (blank is None) != (guide is None), "one of them says what is exaggerated"
+        assert (blank is None) != (guide is None), "the unconditional prediction comes from one of them"
         self._denoise, self.mask_id = denoise, denoise.mask_id
         self._weight, self._num_words, self._num_drawn = weight, num_words, num_drawn
         self._blank, self._guide = blank, guide
@@ -71,45 +72,46 @@ class Guided:
     def __call__(self, codes: Tensor, where: Tensor) -> Tensor:
         """(B, n) codes with MASK and the (B, n) positions wanted to their logits, row-major."""
         if self._guide is not None:
-            told, untold = self._denoise(codes, where), self._guide(codes, where)
+            conditional, unconditional = self._denoise(codes, where), self._guide(codes, where)
         else:
             assert self._blank is not None, "checked when made"
             rows = torch.cat([codes, self._blank(codes)])
-            told, untold = self._denoise(rows, where.repeat(2, 1)).chunk(2)
+            conditional, unconditional = self._denoise(rows, where.repeat(2, 1)).chunk(2)
         masked = codes[:, self._num_words :] == self.mask_id
         left = masked.sum(1) / (self._num_drawn or masked.shape[1])
         weight = at_share(self._weight, left)[where.nonzero()[:, 0]]
-        return exaggerate(told, untold, weight[:, None])
+        return extrapolate(conditional, unconditional, weight[:, None])
 
 
 class GuidedContinuer:
     """An autoregressive prior that reads each caption, and beside it another or none; one pass of both."""
 
-    def __init__(self, prior: Continuer, weight: Moving, untold: Tensor) -> None:
-        """``untold`` are the (L,) words of the other caption, MASK for none."""
-        self._prior, self._weight, self._untold = prior, weight, untold
+    def __init__(self, prior: Continuer, weight: Moving, negative: Tensor) -> None:
+        """``negative`` are the (L,) words of the other caption, MASK for none."""
+        self._prior, self._weight, self._negative = prior, weight, negative
         self.mask_id, self.num_positions = prior.mask_id, prior.num_positions
 
     def begin(self, batch: int) -> Callable[[Tensor | None], Tensor]:
         """A function from the last (B,) words or codes, None at first, to the (B, K) logits of the next."""
-        advance, L, N = self._prior.begin(2 * batch), len(self._untold), self.num_positions
+        advance, L, N = self._prior.begin(2 * batch), len(self._negative), self.num_positions
         places = itertools.count()
 
         def next_logits(last: Tensor | None) -> Tensor:
             place = next(places)
             if last is not None:
-                other = self._untold[place - 1].to(last).expand(batch) if place <= L else last
+                other = self._negative[place - 1].to(last).expand(batch) if place <= L else last
                 last = torch.cat([last, other])
-            told, untold = advance(last).chunk(2)
-            left = torch.full((batch, 1), 1 - max(place - L, 0) / N, device=told.device)
-            return exaggerate(told, untold, at_share(self._weight, left))
+            conditional, unconditional = advance(last).chunk(2)
+            left = torch.full((batch, 1), 1 - max(place - L, 0) / N, device=conditional.device)
+            return extrapolate(conditional, unconditional, at_share(self._weight, left))
 
         return next_logits
 
 
-def exaggerate(told: Tensor, untold: Tensor, weight: Tensor) -> Tensor:
+def extrapolate(conditional: Tensor, unconditional: Tensor, weight: Tensor) -> Tensor:
     """(n, K) logits of p₀^(1−w) · p^w; what is impossible to both stays so."""
-    return torch.where(told == untold, told, untold + weight * (told - untold))
+    moved = unconditional + weight * (conditional - unconditional)
+    return torch.where(conditional == unconditional, conditional, moved)
 
 
 def with_words(words: Tensor) -> Blank:

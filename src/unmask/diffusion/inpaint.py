@@ -25,7 +25,7 @@ def forget(among: Tensor, share: float, count: int, *, seed: int, nats: Tensor |
     """(count, N) bool: in each of so many rows a share of the positions ``among``, (N,) bool, at least one.
 
     Random ones, of each row its own: x_t ~ q(x_t | x_0) at t/T = share, so that filling them again is the
-    forward process to t and the reverse process back. Or, given what codes cost, (N,) nats, the dearest.
+    forward process to t and the reverse process back. Or, given what codes cost, (N,) nats, the most costly.
     """
     counts = torch.full((count,), max(1, math.ceil(share * int(among.sum()))))
     rows = torch.arange(count)[:, None]

@@ -56,4 +56,4 @@ def radical_inverse(numbers: Tensor, base: int) -> Tensor:
     return mirrored
 
 
-ORDERS: dict[str, MakeOrder] = {"random": random_order, "halton": halton_order, "raster": raster_order}
+MAKE_ORDERS: dict[str, MakeOrder] = {"random": random_order, "halton": halton_order, "raster": raster_order}

@@ -48,7 +48,7 @@ def margin(
 
 
 def _noisily(sure: Tensor, masked: Tensor, counts: Tensor, noise: Tensor, settings: Settings) -> Tensor:
-    """The surest, (n,) at the masked positions, with noise that falls with the share that stays masked."""
+    """The most confident of the (n,) masked ones, with noise that falls with the share that stays masked."""
     left = (masked.sum(1) - counts) / masked.shape[1]
     scores = torch.zeros_like(noise).masked_scatter(masked, sure.to(noise))
     return highest(scores + settings.choice_temperature * left[:, None] * noise, masked, counts)

@@ -12,7 +12,7 @@ import torch
 from numpy.polynomial import Polynomial
 from torch import Tensor
 
-from unmask.diffusion.order import ORDERS, random_order
+from unmask.diffusion.order import MAKE_ORDERS, random_order
 from unmask.diffusion.settings import Settings
 from unmask.errors import ConfigError
 from unmask.rng import integers
@@ -42,7 +42,7 @@ def make_plan(
     every = torch.ones(grid[0] * grid[1], dtype=torch.bool)
     rows = (every if masked is None else masked.cpu()).expand(len(images), -1)
     num_masked = int(rows[0].sum())
-    num_steps, make_order = settings.steps or num_masked, ORDERS.get(settings.order, random_order)
+    num_steps, make_order = settings.steps or num_masked, MAKE_ORDERS.get(settings.order, random_order)
     numbers = torch.arange(images.start, images.stop)
     if settings.schedule == "even":
         steps = even_steps(num_masked, num_steps, numbers, seed)

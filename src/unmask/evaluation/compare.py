@@ -27,9 +27,9 @@ from unmask.progress import Report, silent
 class Comparison:
     """One set of pictures, with which others are compared; what it alone decides is computed once.
 
-    It is given by features, or for FID by moments. All of it is taken but for precision and its kin: a ball's
-    size depends on how many pictures there are, so that as many are taken as there are in the other set,
-    evenly spread.
+    It is given by features, or for FID by moments. All of it is taken but for PRDC: a ball's size
+    depends on how many pictures there are, so that as many are taken as there are in the other set, evenly
+    spread.
     """
 
     def __init__(

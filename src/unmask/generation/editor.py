@@ -36,7 +36,7 @@ class Editor:
     """Pixels along the edge of a code."""
     background: str
     """What shows where a picture is transparent."""
-    asked: Request
+    request: Request
     prompts: Sequence[str] = ("",)
     """What to draw; on a canvas along its longer side."""
 
@@ -48,12 +48,12 @@ class Editor:
                 hint="train an absorbing one:  unmask train prior CODEC DATA --kind absorbing",
             )
 
-    def told(self, use: Use, prompt: str | Sequence[str] = "", **how: Unpack[Options]) -> "Editor":
-        """The same, drawing as it is told; words that the model does not know are refused."""
+    def to_draw(self, use: Use, prompt: str | Sequence[str] = "", **how: Unpack[Options]) -> "Editor":
+        """The same for another request; words that the model does not know are refused."""
         prompts = [prompt] if isinstance(prompt, str) else [*prompt] or [""]
-        told = replace(self, asked=self.sampler.request(use, **how), prompts=prompts)
-        assert told.denoisers
-        return told
+        editor = replace(self, request=self.sampler.request(use, **how), prompts=prompts)
+        _ = editor.denoisers  # unknown words are refused now, not after an image was encoded
+        return editor
 
     @draws
     @torch.no_grad()
@@ -66,25 +66,25 @@ class Editor:
         Several prompts are placed along the longer side; each window is conditioned on the one at its place.
         """
         size = (size, size) if isinstance(size, int) else size
-        told, grid = self.told("canvas", prompt, **how), self.grid(size)
-        asked, sampler = told.asked, told.sampler
-        work = plan_work(asked.settings, torch.ones(grid, dtype=torch.bool), self.window)
-        denoise = Canvas(told.denoisers, self.window, grid, work.settings, seed=asked.seed)
-        if asked.watch.progress:
-            told.announce(work, 1)
-        with asked.watch.of(denoise.mask_id) as on_step:
+        editor, grid = self.to_draw("canvas", prompt, **how), self.grid(size)
+        request, sampler = editor.request, editor.sampler
+        work = plan_work(request.settings, torch.ones(grid, dtype=torch.bool), self.window)
+        denoise = Canvas(editor.denoisers, self.window, grid, work.settings, seed=request.seed)
+        if request.watch.progress:
+            editor.announce(work, 1)
+        with request.watch.of(denoise.mask_id) as on_step:
             codes = sample_codes(
                 denoise,
                 range(1),
                 grid,
                 work.settings,
-                seed=asked.seed,
+                seed=request.seed,
                 device=sampler.device,
                 curve=sampler.curve,
                 on_step=on_step,
             )
         picture = to_pictures(self.decode(codes.view(1, *grid)))[0].crop((0, 0, *size))
-        return inscribed(picture, replace(told.origin, task="canvas", size=size, settings=work.settings))
+        return inscribed(picture, replace(editor.origin, task="canvas", size=size, settings=work.settings))
 
     def grid(self, size: tuple[int, int]) -> tuple[int, int]:
         """Rows and columns of codes of a picture of (width, height) pixels; refused if it cannot be drawn."""
@@ -107,23 +107,23 @@ class Editor:
     @cached_property
     def denoisers(self) -> Sequence[Denoiser]:
         """Of windows, one for each prompt."""
-        return self.sampler.told(self.asked, self.prompts)
+        return self.sampler.denoisers(self.request, self.prompts)
 
     @property
     def origin(self) -> Provenance:
-        """The model, and what it is told."""
+        """The model, and what it is editor."""
         prompt = self.prompts[0] if len(self.prompts) == 1 else tuple(self.prompts)
-        return replace(self.sampler.origin(self.asked), prompt=prompt or None)
+        return replace(self.sampler.origin(self.request), prompt=prompt or None)
 
     @property
     def by_context(self) -> bool:
         """Whether guidance of an edit exaggerates its surroundings; else the denoiser is guided itself."""
-        return not tells(self.prompts) and self.asked.guide is None and self.asked.settings.guidance != 1
+        return not tells(self.prompts) and self.request.guide is None and self.request.settings.guidance != 1
 
     def announce(self, work: Work, count: int, *, by_context: bool = False) -> None:
         """Say how much work so many versions are; a denoiser that is told something is measured guided."""
         seconds = work.passes * work.windows * count * self._seconds() * (2 if by_context else 1)
-        guided = by_context or self.sampler.guides(self.asked, tells(self.prompts))
+        guided = by_context or self.sampler.guides(self.request, tells(self.prompts))
         twice = " × 2 for guidance" if guided else ""
         each = twice + (f" for each of {count} versions" if count > 1 else "")
         less = "" if work.settings.care == "fast" or work.windows == 1 else "; with care fast it takes less"

@@ -25,7 +25,7 @@ from unmask.errors import ConfigError
 from unmask.generation.editor import Editor
 from unmask.generation.sampler import BATCH, Options, draws
 
-MARGIN = 4  # codes around what a glimpse decodes
+MARGIN = 4  # codes around what a preview decodes
 PAIRS = 4  # of passes that tell which codes are unlikely
 
 
@@ -60,8 +60,8 @@ def inpaint(
         strength: Share of the selected codes to redraw; each version redraws different ones.
         unlikely: Redraw the codes that the model finds least likely, instead of random ones.
     """
-    told = editor.told("edit", prompt, **how)
-    return selected(told, image, mask, seam, strength=strength, unlikely=unlikely).draw(count, rank=rank)
+    editor = editor.to_draw("edit", prompt, **how)
+    return selected(editor, image, mask, seam, strength=strength, unlikely=unlikely).draw(count, rank=rank)
 
 
 @draws
@@ -80,8 +80,8 @@ def vary(
 
     All pixels come from the decoder, also where codes stay.
     """
-    told = editor.told("edit", prompt, **how)
-    return varied(told, image, strength, unlikely=unlikely).draw(count, rank=rank)
+    editor = editor.to_draw("edit", prompt, **how)
+    return varied(editor, image, strength, unlikely=unlikely).draw(count, rank=rank)
 
 
 @draws
@@ -103,8 +103,8 @@ def extend(
 
     The seam lies within the old image, along the edges that moved.
     """
-    told = editor.told("edit", prompt, **how)
-    return beyond(told, image, (left, top, right, bottom), seam).draw(count, rank=rank)
+    editor = editor.to_draw("edit", prompt, **how)
+    return beyond(editor, image, (left, top, right, bottom), seam).draw(count, rank=rank)
 
 
 @dataclass(frozen=True)
@@ -122,9 +122,9 @@ class Edit:
         """Versions of the picture; with ``rank`` the one whose new codes are likeliest first."""
         if count < 1:
             raise ConfigError(f"{count} pictures cannot be drawn; 1 is the least", hint="--count 4")
-        editor, grid, asked = self.editor, self.patch.grid, self.editor.asked
-        work = plan_work(asked.settings, torch.from_numpy(self.patch.masked), editor.window)
-        settings, seed, watch = work.settings, asked.seed, watch or asked.watch
+        editor, grid, request = self.editor, self.patch.grid, self.editor.request
+        work = plan_work(request.settings, torch.from_numpy(self.patch.masked), editor.window)
+        settings, seed, watch = work.settings, request.seed, watch or request.watch
         canvas = Canvas(editor.denoisers[0], editor.window, grid, settings, seed=seed)
         codes = self._known_codes(canvas, count, seed)
         surroundings = torch.from_numpy(~self.patch.masked).flatten()
@@ -156,10 +156,10 @@ class Edit:
     def show(self, codes: Tensor) -> list[Image.Image]:
         """(B, N) codes of the patch, as ``on_step`` sees them, to pictures, grey where they are MASK."""
         images = self.editor.decode(rearrange(codes, "B (h w) -> B h w", h=self.patch.grid[0]))
-        return [self.patch.paste(image).crop(self.crop) for image in images]
+        return self._pasted(images)
 
     @torch.no_grad()
-    def glimpse(self, codes: Tensor) -> list[Image.Image]:
+    def preview(self, codes: Tensor) -> list[Image.Image]:
         """What ``show`` gives, nearly and sooner: only what is pasted is decoded, with a few codes around."""
         grids, factor = rearrange(codes, "B (h w) -> B h w", h=self.patch.grid[0]), self.editor.factor
         part = tuple(_near(self.patch.share.max(axis), factor) for axis in (1, 0))
@@ -167,6 +167,10 @@ class Edit:
         images = torch.zeros(B, 3, h * factor, w * factor)
         rows, columns = (slice(span.start * factor, span.stop * factor) for span in part)
         images[:, :, rows, columns] = self.editor.decode(grids[:, *part]).cpu()
+        return self._pasted(images)
+
+    def _pasted(self, images: Tensor) -> list[Image.Image]:
+        """Decoded patches in their place in the picture."""
         return [self.patch.paste(image).crop(self.crop) for image in images]
 
     @property
@@ -178,8 +182,8 @@ class Edit:
         """(count, N) codes of the patch, MASK where they are to be drawn again."""
         images = to_tensor(self.patch.pixels[None]).to(self.editor.sampler.device)
         codes = self.editor.encode(images).flatten(1)
-        told = self.origin.unlikely and self.origin.strength < 1
-        nats = likelihood_of(denoise).code_nats(codes, 0, num_pairs=PAIRS, seed=seed)[0] if told else None
+        choosy = self.origin.unlikely and self.origin.strength < 1
+        nats = likelihood_of(denoise).code_nats(codes, 0, num_pairs=PAIRS, seed=seed)[0] if choosy else None
         return codes.masked_fill(self._forgotten(count, seed, nats).to(codes.device), denoise.mask_id)
 
     def _forgotten(self, count: int, seed: int, nats: Tensor | None = None) -> Tensor:

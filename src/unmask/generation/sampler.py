@@ -35,7 +35,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Guide(Protocol):
-    """A weaker model to lead away from."""
+    """A weaker model, which autoguidance moves away from."""
 
     @property
     def sampler(self) -> "Sampler":
@@ -46,9 +46,9 @@ class Options(Changes, total=False):
     """What everything that draws takes by keyword: these, and every setting, which goes over ``settings``."""
 
     negative: str
-    """What guidance leads away from."""
+    """Negative prompt: what guidance moves away from."""
     guide: Guide | None
-    """A weaker model to lead away from."""
+    """A weaker model, which guidance moves away from (autoguidance)."""
     settings: Settings | str | None
     """A name of the model's own or ``paper``, or None for those that the model recommends."""
     seed: int | None
@@ -91,14 +91,14 @@ class Sampler:
     def __init__(
         self, model: Bundle, device: torch.device, backend: Backend, precision: Precision, name: str
     ) -> None:
-        assert model.prior, "asked before"
+        assert model.prior, "models without one have no sampler"
         self.prior = prior_from(model.prior).to(device)
         captions = model.about.get("prior_captions", [])
         self.words = Words(vocabulary_from(model.prior), self.prior.mask_id, captions, self.prior.causal)
         self.device = device
         self.curve: Curve | None = model.about.get("curve")
         """What a code costs by the share of codes masked, as measured in the training."""
-        self.codec = model.codec.fingerprint
+        self.codec_fingerprint = model.codec.fingerprint
         """Of the codec whose codes these are."""
         self._fingerprint, self._sampling = model.prior.fingerprint, model.sampling
         self._name, self._backend, self._precision = name, backend, precision
@@ -114,7 +114,7 @@ class Sampler:
     def fingerprint(self) -> str:
         """What a code depends on: the networks, and what computes the prior."""
         how = [self._backend] if self._backend != "torch" else []
-        return "-".join([self.codec, self._fingerprint, *how, *["bf16"] * self._in_bfloat16])
+        return "-".join([self.codec_fingerprint, self._fingerprint, *how, *["bf16"] * self._in_bfloat16])
 
     @property
     def _in_bfloat16(self) -> bool:
@@ -132,7 +132,7 @@ class Sampler:
 
     @property
     def likelihood(self) -> Bound:
-        """What codes alone are scored by: the prior, told nothing in words."""
+        """What codes alone are scored by: the prior without a caption."""
         return likelihood_of(Given(self.prior, words=self.words.ids("")) if self.words.length else self.prior)
 
     def check_captions(self, task: str = "caption images", hint: str | None = None) -> None:
@@ -156,75 +156,83 @@ class Sampler:
     ) -> Request:
         """What options ask for."""
         chosen = choose(use, self._sampling, settings, changes)
+        if guide is not None and chosen.guidance == 1:
+            raise ConfigError("at guidance 1 a guide has no effect", hint="--guidance 2")
         if seed is None:
             seed = secrets.randbits(31)
             say(f"seed {seed}")
         return Request(chosen, seed, negative, guide.sampler if guide else None, Watch(progress, on_step))
 
-    def draw(self, asked: Request, images: range, prompt: Prompt, batch: int) -> Tensor:
+    def draw(self, request: Request, images: range, prompt: Prompt, batch: int) -> Tensor:
         """(len(images), N) codes of the given numbers of a request."""
-        told = tells(prompt)
+        prompted = tells(prompt)
         sample: Callable[..., Tensor] = (
-            partial(autoregress, self._continuer(asked, told))
+            partial(autoregress, self._continuer(request, prompted))
             if self.prior.causal
-            else partial(sample_codes, self._guided(asked, told), grid=self.prior.grid, curve=self.curve)
+            else partial(
+                sample_codes, self._guided(request, prompted), grid=self.prior.grid, curve=self.curve
+            )
         )
-        words = self.words.of(prompt, images, asked.seed)
-        with asked.watch.of(self.prior.mask_id) as on_step:
+        words = self.words.of(prompt, images, request.seed)
+        with request.watch.of(self.prior.mask_id) as on_step:
             return sample(
                 images=images,
-                settings=asked.settings,
-                seed=asked.seed,
+                settings=request.settings,
+                seed=request.seed,
                 device=self.device,
                 words=words,
                 batch=batch,
                 on_step=on_step,
             )
 
-    def told(self, asked: Request, prompts: Sequence[str] = ("",)) -> list[Denoiser]:
-        """Denoisers of codes alone, each told one of the prompts."""
-        guided = self._guided(asked, tells(prompts))
+    def denoisers(self, request: Request, prompts: Sequence[str] = ("",)) -> list[Denoiser]:
+        """Denoisers of codes alone, one conditioned on each prompt."""
+        guided = self._guided(request, tells(prompts))
         ids = (self.words.ids(prompt) for prompt in prompts)
         return [Given(guided, words=words) if len(words) else guided for words in ids]
 
-    def origin(self, asked: Request) -> Provenance:
+    def origin(self, request: Request) -> Provenance:
         """How a picture was drawn, as far as the request says it."""
         return Provenance(
             model=self._name,
             fingerprint=self.fingerprint,
-            seed=asked.seed,
-            negative=asked.negative,
-            guide=asked.guide.fingerprint if asked.guide else None,
-            settings=asked.settings,
+            seed=request.seed,
+            negative=request.negative,
+            guide=request.guide.fingerprint if request.guide else None,
+            settings=request.settings,
         )
 
-    def guides(self, asked: Request, told: bool) -> bool:
+    def guides(self, request: Request, prompted: bool) -> bool:
         """Whether a pass is one of twice the rows, or has one of a guide beside it.
 
-        Not where nothing is ``told``: there is nothing to exaggerate.
+        Without a prompt or a negative one, both predictions of classifier-free guidance are the same.
         """
-        differs = self.words.length > 0 and (told or tells(asked.negative))
-        return asked.guide is not None or (asked.settings.guidance != 1 and differs)
+        differs = self.words.length > 0 and (prompted or tells(request.negative))
+        return request.guide is not None or (request.settings.guidance != 1 and differs)
 
-    def _guided(self, asked: Request, told: bool) -> Denoiser:
-        """The denoiser of rows, led away from a guide or from what it says when it is told something else."""
-        weight, guide, L = asked.settings.guidance, asked.guide, self.words.length
-        untold = self.words.ids(asked.negative)
-        if not self.guides(asked, told):
+    def _guided(self, request: Request, prompted: bool) -> Denoiser:
+        """The denoiser of rows, guided by a weaker model or by itself with the negative prompt or none."""
+        weight, guide, L = request.settings.guidance, request.guide, self.words.length
+        if not self.guides(request, prompted):
             return self.denoiser
         if guide is None:
-            return Guided(self.denoiser, weight, blank=with_words(untold), num_words=L)
+            blank = with_words(self.words.ids(request.negative))
+            return Guided(self.denoiser, weight, blank=blank, num_words=L)
         if guide.prior.causal:
             raise ConfigError("an autoregressive prior cannot guide an absorbing one")
-        if (guide.codec, guide.words.vocabulary) != (self.codec, self.words.vocabulary):
+        if (guide.codec_fingerprint, guide.words.vocabulary) != (
+            self.codec_fingerprint,
+            self.words.vocabulary,
+        ):
             raise ConfigError(
                 "a guide must know the same codes and words: it is another checkpoint, or a smaller prior"
             )
         return Guided(self.denoiser, weight, guide=guide.denoiser, num_words=L)
 
-    def _continuer(self, asked: Request, told: bool) -> Continuer:
+    def _continuer(self, request: Request, prompted: bool) -> Continuer:
         """The same of an autoregressive prior."""
-        if asked.guide is not None:
+        if request.guide is not None:
             raise ConfigError("an autoregressive prior takes no guide")
-        untold, weight = self.words.ids(asked.negative), asked.settings.guidance
-        return GuidedContinuer(self.prior, weight, untold) if self.guides(asked, told) else self.prior
+        if not self.guides(request, prompted):
+            return self.prior
+        return GuidedContinuer(self.prior, request.settings.guidance, self.words.ids(request.negative))

@@ -1,1 +1,1 @@
-"""What is kept on disk: atomic files, arrays that grow, state, models (bundles), sample folders, the hub."""
+"""What is kept on disk: atomic files, arrays that grow, state, models (bundles), the hub."""

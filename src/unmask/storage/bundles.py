@@ -38,7 +38,7 @@ UPGRADES: dict[int, Callable[[Manifest], Manifest]] = {
 """The manifest of each older format to that of the next.
 
 An upgrade leaves configurations and tensors as they are: fingerprints cover them, and codes, priors and
-scores refer to fingerprints. What a network's settings were once called is for ``models`` to know.
+scores refer to fingerprints.
 """
 
 
@@ -54,8 +54,8 @@ class About(TypedDict, total=False):
     prior_step: int
     codec_training: dict[str, Any]
     prior_training: dict[str, Any]
-    codec_validation: dict[str, float | None]
-    prior_validation: dict[str, float | None]
+    codec_validation: dict[str, float]
+    prior_validation: dict[str, float]
     prior_captions: list[str]
     curve: dict[str, list[float]] | None
     imported: dict[str, Any]

@@ -87,7 +87,7 @@ def _sampling(request: Sample, model: Pipeline) -> Task:
 def _canvas(request: Canvas, model: Pipeline) -> Task:
     size = request.width, request.height
     h, w = grid = _grid(size, model)
-    _told(request, model)  # what it does not know is refused now
+    _editor(request, model)  # what it does not know is refused now
     how = _options(request, model)
 
     def show(codes: Tensor) -> list[Image.Image]:
@@ -105,7 +105,7 @@ def _editing(request: Inpaint | Vary | Extend, model: Pipeline) -> Task:
     num_codes = request.count * edit.num_drawn
 
     def run(report: Reporter) -> Outcome:
-        on_step = _reporting(report, model, num_codes, edit.glimpse)
+        on_step = _reporting(report, model, num_codes, edit.preview)
         return _outcome(edit.draw(request.count, rank=request.rank, watch=Watch(on_step=on_step)))
 
     return run
@@ -124,11 +124,11 @@ def _edit_of(request: Inpaint | Vary | Extend, model: Pipeline) -> Edit:
             edit = partial(beyond, margins=margins, seam=seam)
     left, top, right, bottom = margins
     _grid((left + picture.width + right, top + picture.height + bottom), model, request.count)
-    return edit(_told(request, model), picture)
+    return edit(_editor(request, model), picture)
 
 
-def _told(request: Drawing, model: Pipeline) -> Editor:
-    return model.editor.told(request.use, request.prompt or "", **_options(request, model))
+def _editor(request: Drawing, model: Pipeline) -> Editor:
+    return model.editor.to_draw(request.use, request.prompt or "", **_options(request, model))
 
 
 def _options(request: Drawing, model: Pipeline) -> Options:

@@ -78,7 +78,6 @@ def train_codec(
     inputs |= {"init": lasting(init)} if init else {}
     with open_run(settings, inputs, out, resume, engine) as run, tuned_allocator():
         if perceptual is None and not resume and engine.is_first:
-            run.log(0, {}, kind="note: plain L1, no perceptual loss")
             say("plain L1, no perceptual loss: pictures will be softer than with --loss.perceptual vgg")
         size, grid = settings.images.size, settings.codec.grid(settings.images.size)
         what = f"pictures of {size}×{size} pixels as {grid}×{grid} codes"

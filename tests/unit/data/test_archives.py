@@ -230,6 +230,16 @@ class TestShards:
         assert source.others == {".txt": 12}
         assert read_captions(source, "auto").texts == [f"{number:04}" for number in range(12)]
 
+    def test_labels_that_are_beside_a_shard_come_too(self, tmp_path):
+        for shard in range(2):
+            pixels, labels = bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1, 7, 7]), bytes([shard, 9])
+            (tmp_path / f"part{shard}-images-idx3-ubyte").write_bytes(pixels)
+            (tmp_path / f"part{shard}-labels-idx1-ubyte").write_bytes(
+                bytes([0, 0, 8, 1, 0, 0, 0, 2]) + labels
+            )
+        source = open_source(str(tmp_path / "part{0..1}-images-idx3-ubyte"))
+        assert read_captions(source, "auto").texts == ["0", "9", "1", "9"]
+
     def test_what_changes_one_of_them_changes_the_source(self, shards, tmp_path):
         before = open_source(shards).fingerprint
         assert open_source(shards.replace("010", "009")).fingerprint != before

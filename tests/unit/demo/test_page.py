@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from unmask.demo.page import duration, inline, section
-from unmask.demo.story import Chapter, Command, Figure, Told
+from unmask.demo.story import Chapter, Command, Figure, ToldChapter
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def still(tmp_path):
 
 def told(*figures, telling=False):
     command = Command("unmask score 'my model'", "at most 3 bits & more", 1.0)
-    return Told(Chapter("Bits & bytes", likelihood, 2, telling), [command], list(figures))
+    return ToldChapter(Chapter("Bits & bytes", likelihood, 2, telling), [command], list(figures))
 
 
 def test_a_chapter_has_words_commands_and_answers():

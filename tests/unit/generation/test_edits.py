@@ -26,13 +26,13 @@ def picture():
     return Image.fromarray(pixels)
 
 
-def test_a_glimpse_decodes_what_changes_and_leaves_the_rest_as_it_was(model, picture):
+def test_a_preview_decodes_what_changes_and_leaves_the_rest_as_it_was(model, picture):
     decoded = []
     watched = replace(model, decode=lambda codes: (decoded.append(codes.shape[1:]), model.decode(codes))[1])
     edit = selected(watched, picture, (60, 40, 16, 8), SEAM)
     num_codes = edit.patch.masked.size
     codes = torch.full((2, num_codes), K)
-    one, other = (np.asarray(seen) for seen in edit.glimpse(codes))
+    one, other = (np.asarray(seen) for seen in edit.preview(codes))
     (rows, columns) = decoded[0]
     assert rows <= 8 // FACTOR + 2 + 2 * MARGIN
     assert columns <= 16 // FACTOR + 2 + 2 * MARGIN
@@ -50,8 +50,8 @@ def test_guidance_by_what_surrounds_a_part_is_announced(model, picture, capsys, 
     assert re.search(rf"drawing: at most \d+ windows × 1 passes{twice}, about", capsys.readouterr().err)
 
 
-def test_a_glimpse_of_a_whole_picture_is_what_is_drawn(model, picture):
+def test_a_preview_of_a_whole_picture_is_what_is_drawn(model, picture):
     edit = selected(model, picture, (0, 0, 130, 100), SEAM)
     codes = torch.randint(K + 1, (2, edit.patch.masked.size), generator=torch.Generator().manual_seed(0))
-    for seen, drawn in zip(edit.glimpse(codes), edit.show(codes), strict=True):
+    for seen, drawn in zip(edit.preview(codes), edit.show(codes), strict=True):
         assert np.array_equal(np.asarray(seen), np.asarray(drawn))

@@ -34,6 +34,11 @@ def test_guidance_doubles_the_rows_only_where_something_is_told(prompt, negative
     assert max(seen) == 2 * rows
 
 
+def test_a_guide_that_would_have_no_effect_is_refused():
+    with pytest.raises(ConfigError, match="at guidance 1"):
+        pipeline().sample(1, guide=pipeline(), guidance=1.0)
+
+
 def test_an_autoregressive_guide_is_refused():
     with pytest.raises(ConfigError, match="cannot guide an absorbing one"):
         pipeline().sample(1, guide=pipeline("autoregressive"), guidance=2.0)
