@@ -85,12 +85,7 @@ def evaluate(
         real, side = _saved(model, data, what, metrics), "all"
     else:
         real = _real(model, data, side, processes, captions="auto" if by_label else "none")
-    given: PixelSet | None = None
-    if what == "validation":
-        given = _real(model, data, "validation", processes)
-    elif what == "reconstructions":
-        assert isinstance(real, PixelSet), "statistics are for samples"
-        given = reconstructed(model.codec, model.fingerprint, real)
+    given = _given(model, data, what, real, processes)
     count = count if given is None else len(given)
     labels = _labels(model, real, count, seed) if by_label else {}
     protocol = Protocol(
@@ -123,6 +118,18 @@ def evaluate(
     if "diversity" in metrics and not processes.agreed(lambda: results.real):
         results.add_real(processes.agreed(lambda: reference.diversity(count)))
     return results
+
+
+def _given(
+    model: Pipeline, data: str, what: What, real: PixelSet | Statistics, processes: Group
+) -> PixelSet | None:
+    """What is compared with the real pictures and is not drawn: other real ones, or reconstructions."""
+    if what == "validation":
+        return _real(model, data, "validation", processes)
+    if what == "reconstructions":
+        assert isinstance(real, PixelSet), "statistics are for samples"
+        return reconstructed(model.codec, model.fingerprint, real)
+    return None
 
 
 class OfLabel(NamedTuple):
