@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The built-in model: a codec and a captioned prior of the built-in pictures, 64×64, and their figures. The prior
+# The built-in model: a codec and a captioned prior of the built-in images, 64×64, and their metrics. The prior
 # begins with the style 3d, learns captions from all six styles, and ends with 3d again.
 #
 #   recipes/emoji.sh [OUT]                   OUT is runs/emoji unless named
@@ -21,12 +21,12 @@ unmask export "$out/codec/best" --to half --out "$out/codec-half"
 prior=("$out/codec-half" emoji-3d "${preset[@]}")
 train prior "$out/prior-start" "${prior[@]}" --loop.steps 3200 --optim.cooldown 1000 --optim.warmup 300 \
     --loop.validate-every 500
-# The set is small, and the training bound ran ahead of the held-out one: on with pictures that are also moved.
+# The set is small, and the training bound ran ahead of the held-out one: on with images that are also moved.
 prior+=(--images.shift 2 --optim.warmup 200)
 long=(--loop.steps 4200 --optim.cooldown 1800 --loop.validate-every 500)
 train prior "$out/prior-moved" "${prior[@]}" "${long[@]}" --init "$out/prior-start/best"
 train prior "$out/prior-longer" "${prior[@]}" "${long[@]}" --init "$out/prior-moved/best"
-# Once more, for the pictures: the bound does not improve any further.
+# Once more, for the images: the bound does not improve any further.
 train prior "$out/prior" "${prior[@]}" --loop.steps 3000 --optim.cooldown 1400 --init "$out/prior-longer/best" \
     --diffusion.validation-draws 64 --loop.validate-every 3000
 
@@ -36,7 +36,7 @@ train codec "$out/sharp" emoji --init "$out/prior/best" --train decoder --preset
     --optim.lr 2e-4 --optim.warmup 40 --optim.cooldown 500 --loop.steps 1700
 unmask export "$out/sharp/best" --to half --out "$out/sharp-half"
 
-# Captions, from all six styles; then the style 3d again, whose pictures are moved.
+# Captions, from all six styles; then the style 3d again, whose images are moved.
 words=(--preset emoji --loss mlm --diffusion.times cosine --optim.batch 32 --optim.lr 6e-4)
 unmask encode "$out/sharp-half" emoji --out "$out/emoji.codes"
 train prior "$out/words" "$out/sharp-half" "$out/emoji.codes" --init "$out/sharp-half" "${words[@]}" \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fashion-MNIST: one model with its ten labels, one without, one with 64 groups of similar pictures; their metrics.
+# Fashion-MNIST: one model with its ten labels, one without, one with 64 groups of similar images; their metrics.
 #
 #   apt-get install dataset-fashion-mnist
 #   recipes/fashion.sh [OUT [DATA]]          OUT is runs/fashion unless named, DATA where Debian puts the set
@@ -18,19 +18,19 @@ unmask weights get inception
 train codec "$out/codec" "$pictures" --preset emoji --images.size 32 --images.no-flip \
     --codec.width 32 --codec.multipliers 1 2 4 --codec.quantizer.codebook-size 256 --optim.batch 16 --optim.lr 6e-4 \
     --optim.warmup 64 --optim.cooldown 300 --loop.steps 900 --loop.validate-every 900
-# Of the pictures held out from the codec 1,200 are enough for metrics.
+# Of the images held out from the codec 1,200 are enough for metrics.
 prior=("$out/codec/best" "$pictures" --preset emoji --images.no-flip --images.validation 0.02 --loss mlm
     --prior.width 128 --prior.depth 4 --prior.heads 2 --prior.dropout 0 --diffusion.validation-draws 2
     --optim.batch 64 --optim.lr 2e-3 --optim.warmup 60 --optim.cooldown 400 --loop.steps 1200 --loop.validate-every 1200)
 train prior "$out/prior" "${prior[@]}"
 train prior "$out/prior-plain" "${prior[@]}" --images.captions none
-# By the codec's latents: Inception, which is not in this folder, would take two hours of a core for 60,000 pictures.
+# By the codec's latents: Inception, which is not in this folder, would take two hours of a core for 60,000 images.
 UNMASK_CACHE="$out/cache" train prior "$out/prior-clusters" "${prior[@]}" --images.captions clusters:64
 
 # What the prior itself knows of labels, by both of its conditionals.
 unmask classify "$out/prior" "$pictures" --csv "$out/classified.csv"
 unmask classify "$out/prior" "$pictures" --by picture --count 200 --draws 8
-# Samples with captions as frequent as in the training; guidance 0 is the same model told nothing.
+# Samples with captions as frequent as in the training; guidance 0 is the same model without them.
 evaluate=("$pictures" --split validation --settings paper --steps 16 --count "$count")
 unmask evaluate "$out/prior" "${evaluate[@]}" --guidance 0,1,2,3,5 --by-label --out "$out/guidance"
 unmask evaluate "$out/prior-plain" "${evaluate[@]}" --out "$out/plain"

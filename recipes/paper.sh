@@ -14,7 +14,7 @@ name=$1
 data=$2
 out=${3:-runs/$name}
 
-# Steps of codec and prior, warm-up of the prior and its learning rate; steps between looks at held-out pictures.
+# Steps of codec and prior, warm-up of the prior and its learning rate; steps between looks at held-out images.
 look=5000
 case $name in
     churches) codec_steps=2200000 prior_steps=2000000 warmup=10000 lr=2e-4 ;;
@@ -29,7 +29,7 @@ esac
 codec=(--loop.validate-every "$look")
 prior=(--loop.validate-every "$look")
 if [ "$gpus" -gt 1 ]; then
-    # As many pictures in all: steps, warm-up and the discriminator's start are divided by the number of GPUs. The
+    # As many images in all: steps, warm-up and the discriminator's start are divided by the number of GPUs. The
     # codec's learning rate is the paper's 4.5e-6 times the batch. The prior's grows by the square root only.
     codec+=(
         --loop.steps $((codec_steps / gpus)) --loss.adversarial-start $((30001 / gpus))
@@ -48,7 +48,7 @@ train codec "$out/codec" "$data" --preset "$name" "${codec[@]}"
 many encode "$out/codec/best" "$data" --out "$out/$name.codes"
 train prior "$out/prior" "$out/codec/best" "$out/$name.codes" --preset "$name" "${prior[@]}"
 
-# The paper's figures: bits per code, FID at temperatures 1 and 0.9 in 256 steps, at 1 in 50, PRDC, neighbours.
+# The paper's metrics: bits per code, FID at temperatures 1 and 0.9 in 256 steps, at 1 in 50, PRDC, neighbours.
 many score "$out/prior/best" "$data" --steps 256 --csv "$out/bits.csv"
 many evaluate "$out/prior/best" "$data" --what reconstructions --out "$out/evaluation-codec"
 many evaluate "$out/prior/best" "$data" --count 50000 --batch 64 --settings paper --steps all,50 \

@@ -23,13 +23,13 @@ mkdir -p "$out"
     printf '# Results\n\nOf the model `%s` on `%s`. Made by `COUNT=%s recipes/results.sh %s %s`. ' \
         "$model" "$data" "$count" "$model" "$data"
     printf 'What the metrics mean, and when they compare: [evaluation](evaluation.md).\n'
-    printf '\n## Likelihood of validation pictures\n'
+    printf '\n## Likelihood of validation images\n'
     run score "$model" "$data" --pixels
     run score "$model" "$data" --pixels --bits 5
-    printf '\n## Reconstructions of validation pictures\n'
+    printf '\n## Reconstructions of validation images\n'
     run reconstruct "$model" "$data" --out "$out/reconstructions.png"
     run evaluate "$model" "$data" --what reconstructions --out "$out/reconstructions"
-    printf '\n## Validation pictures themselves: what samples could reach\n'
+    printf '\n## Validation images themselves: what samples could reach\n'
     run evaluate "$model" "$data" --what validation --out "$out/validation"
     printf '\n## Samples by temperature\n'
     run evaluate "$model" "$data" --count "$count" --metrics fid,kid,prdc,diversity \

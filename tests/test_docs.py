@@ -64,17 +64,17 @@ def arguments(function):
     ("function", "heading", "column", "elsewhere"),
     [
         (unmask.load, "`unmask.load", 1, ()),
-        (unmask.Pipeline.sample, "New pictures", 1, ("self", *SETTINGS)),
-        (unmask.Pipeline.canvas, "Larger pictures", 1, ("self", "size", *SETTINGS)),
+        (unmask.Pipeline.sample, "New images", 1, ("self", *SETTINGS)),
+        (unmask.Pipeline.canvas, "Larger images", 1, ("self", "size", *SETTINGS)),
         (
             unmask.Pipeline.inpaint,
-            "Larger pictures",
+            "Larger images",
             2,
             ("self", "image", "mask", "strength", "unlikely", *SETTINGS),
         ),
         (
             unmask.Pipeline.extend,
-            "Larger pictures",
+            "Larger images",
             2,
             ("self", "image", "left", "top", "right", "bottom", *SETTINGS),
         ),
@@ -85,7 +85,7 @@ def test_arguments_and_defaults_are_those_of_the_code(function, heading, column,
     single = {"changes": ""} if "changes" in page else {}
     apart = (*elsewhere, *SETTINGS)
     code = {name: default for name, default in arguments(function).items() if name not in apart} | single
-    if heading == "Larger pictures":
+    if heading == "Larger images":
         page = {name: default for name, default in page.items() if default}
     assert page == code
 

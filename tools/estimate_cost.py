@@ -136,7 +136,7 @@ def main_shared() -> None:
     codec = Autoencoder(codec_preset("bedrooms").codec, generator(0, "weights")).to("meta")
     one = flops(lambda: codec.encoder(torch.zeros(1, 3, 256, 256, device="meta")))
     minutes = [2 * BEDROOMS * one / (GPUS * nodes * SHARE * PEAKS["A100"]) / 60 for nodes in LINKS]
-    print(f"\nto encode a picture: {one / 1e12:.2f} · 10¹² operations; all and their mirror images: ", end="")
+    print(f"\nto encode an image: {one / 1e12:.2f} · 10¹² operations; all and their mirror images: ", end="")
     print(", ".join(f"{m:.0f} minutes on {n} × {GPUS}" for m, n in zip(minutes, LINKS, strict=True)))
 
 

@@ -1,9 +1,9 @@
-"""Judge samples of a captioned model by a small classifier that was trained on real pictures.
+"""Judge samples of a captioned model by a small classifier that was trained on real images.
 
     python tools/judge_samples.py MODEL DATA WEIGHTS SAMPLES ...
 
-DATA are real pictures with labels, of which one in twenty is kept to test the classifier. It is trained once,
-in a minute or two, and kept in the file WEIGHTS. Reconstructions of these pictures tell what samples could
+DATA are real images with labels, of which one in twenty is kept to test the classifier. It is trained once,
+in a minute or two, and kept in the file WEIGHTS. Reconstructions of these images tell what samples could
 reach. SAMPLES are folders of samples that were drawn without a prompt, so with captions of the training: how
 often is the label that the classifier gives the one asked for? A sheet beside each shows the first eight
 samples of each label.
@@ -102,7 +102,7 @@ def main(model: Pipeline, data: str, weights: Path, folders: list[Path]) -> None
         save_file(network.state_dict(), weights)
     network.eval()
     own = numbered([*map(str, test.captions)], names)
-    report("real pictures", own, judged(network, test), names)
+    report("real images", own, judged(network, test), names)
     again = reconstructed(model.codec, model.fingerprint, test)
     report("reconstructions", own, judged(network, again), names)
     for folder in folders:

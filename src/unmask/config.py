@@ -55,7 +55,7 @@ class CodecTraining:
 
     @property
     def lasting(self) -> dict[str, object]:
-        """What shapes pictures and networks, by where it is set: it stays the same to a run's end."""
+        """What shapes images and networks, by where it is set: it stays the same to a run's end."""
         discriminator = (self.loss.discriminator_width, self.loss.discriminator_layers)
         return {
             "images": _shaping(self.images),
@@ -69,7 +69,7 @@ class PriorTraining:
     """Everything that a training of the prior depends on, once the codec is given."""
 
     images: ImagesConfig = field(default_factory=ImagesConfig)
-    """How pictures are read, where they are not given as codes; the size is the codec's own."""
+    """How images are read, where they are not given as codes; the size is the codec's own."""
     prior: PriorConfig = field(default_factory=PriorConfig)
     diffusion: DiffusionConfig = field(default_factory=DiffusionConfig)
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=2e-4, batch=20, warmup=10_000))
@@ -78,7 +78,7 @@ class PriorTraining:
 
     @property
     def lasting(self) -> dict[str, object]:
-        """What shapes pictures and networks, by where it is set: it stays the same to a run's end."""
+        """What shapes images and networks, by where it is set: it stays the same to a run's end."""
         return {"images": _shaping(self.images), "prior": self.prior}
 
 

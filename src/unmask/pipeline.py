@@ -3,7 +3,7 @@
 >>> import unmask
 >>> model = unmask.load("emoji")  # a built-in name, a folder such as runs/prior, or user/name on the hub
 >>> model
-<Pipeline: 64×64 pictures, 16×16 of 512 codes, absorbing prior, on ...>
+<Pipeline: 64×64 images, 16×16 of 512 codes, absorbing prior, on ...>
 >>> new = model.sample(2, steps=4, seed=0)  # all other settings: what the model recommends
 >>> new[0].size
 (64, 64)
@@ -125,7 +125,7 @@ class Pipeline:
         size, codes = self.image_size, f"{self.codec.codebook_size} codes"
         if self._sampler:
             codes = "{}×{} of {}, {} prior".format(*self.prior.grid, codes, self.prior.config.kind)
-        return f"<{type(self).__name__}: {size}×{size} pictures, {codes}, on {self.device}>"
+        return f"<{type(self).__name__}: {size}×{size} images, {codes}, on {self.device}>"
 
     canvas = by("editor", Editor.canvas)
     inpaint = by("editor", edits.inpaint)
@@ -155,7 +155,7 @@ class Pipeline:
         captions as frequent as in training; the empty prompt means unconditional.
         """
         if min(count, batch) < 1:
-            raise ConfigError(f"{count} pictures, {batch} at a time, cannot be drawn; 1 of each is the least")
+            raise ConfigError(f"{count} images, {batch} at a time, cannot be drawn; 1 of each is the least")
         request, images = self.sampler.request("sample", **how), range(first, first + count)
         codes, origin = self.sampler.draw(request, images, prompt, batch), self.sampler.origin(request)
         grids = rearrange(codes, "B (h w) -> B h w", h=self.prior.grid[0])
@@ -270,15 +270,15 @@ class Pipeline:
 
     @property
     def viewer(self) -> Viewer:
-        """The model as it looks at pictures."""
+        """The model as it looks at images."""
         return Viewer(self._codes, self.sampler)
 
     @property
     def images(self) -> ImagesConfig:
-        """How the pictures of the last training were prepared, and how many of them were for validation.
+        """How the images of the last training were prepared, and how many of them were for validation.
 
         But decoded in full, and without captions: what is measured does not depend on how a training saved
-        time, and other pictures have other captions.
+        time, and other images have other captions.
         """
         training = self.about.get("prior_training") or self.about.get("codec_training") or {}
         images = merge(ImagesConfig(), training.get("images", {}))

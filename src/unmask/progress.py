@@ -40,7 +40,7 @@ def say(sentence: str) -> None:
 
 
 @contextmanager
-def bar(title: str, visible: bool = True, *, unit: str = "pictures") -> Iterator[Report]:
+def bar(title: str, visible: bool = True, *, unit: str = "images") -> Iterator[Report]:
     """A bar that pulses until the first report, moves with each, and leaves no trace; in a file, lines.
 
     What is counted is the ``unit``.

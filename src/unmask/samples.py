@@ -1,6 +1,6 @@
-"""A folder of samples: numbered pictures of one request, of which only what is missing is drawn.
+"""A folder of samples: numbered images of one request, of which only what is missing is drawn.
 
-The request is model, seed and settings. ``samples.json`` holds it, and another one is refused. A picture
+The request is model, seed and settings. ``samples.json`` holds it, and another one is refused. An image
 appears whole or not at all, so that a folder goes on where it was stopped, and processes can share the work.
 """
 
@@ -118,7 +118,7 @@ class SampleFolder:
         self._compare(stamp)
 
     def _request(self) -> dict[str, Any]:
-        """What a picture depends on, beside its number, as it comes back from JSON."""
+        """What an image depends on, beside its number, as it comes back from JSON."""
         prompt, negative, guide = (self.asked[name] for name in ("prompt", "negative", "guide"))
         prompt = prompt if prompt is None or isinstance(prompt, str) else list(prompt)
         prompt = prompt if self.model.words.length else prompt or None  # without words both draw the same
@@ -128,7 +128,7 @@ class SampleFolder:
         return request | self.settings.of("sample") | told
 
     def _compare(self, stamp: Path) -> None:
-        """Refuse to mix pictures of different requests."""
+        """Refuse to mix images of different requests."""
         hint = f"name another folder:  --out {free_name(self.path)}"
         try:
             with parsing():
@@ -177,7 +177,7 @@ class SampleFolder:
 
 
 def _add(report: Report, done: int, total: int, count: int, known: float, codes: int) -> None:
-    """Report pictures, of which some are done and ``count`` more are as far as so many of their codes."""
+    """Report images, of which some are done and ``count`` more are as far as so many of their codes."""
     report(done + count * known / codes, total)
 
 

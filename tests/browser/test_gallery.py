@@ -41,9 +41,9 @@ def drop(page, selector, path):
 
 
 def create(page, count):
-    set_range(page, "Pictures", count)
+    set_range(page, "Images", count)
     set_range(page, "Steps", 3)
-    button(page, "Create pictures").click()
+    button(page, "Create images").click()
     expect(page.locator("#create .batch .tile:enabled")).to_have_count(count)
 
 
@@ -69,10 +69,10 @@ def test_a_file_of_the_command_line_is_drawn_again_bit_for_bit(tab, folder, tmp_
     saved = tmp_path / "out/000002.png"
     page = tab("create")
     drop(page, "#create", saved)
-    expect(page.locator(".notice")).to_contain_text("as they were for this picture")
+    expect(page.locator(".notice")).to_contain_text("as they were for this image")
     expect(field(page, "Seed")).to_have_value("77")
     expect(page.locator("#create").get_by_role("combobox", name="Prompt", exact=True)).to_have_value("cat")
-    button(page, "Create pictures").click()
+    button(page, "Create images").click()
     picture = page.locator("#create .batch .tile:enabled img")
     expect(picture).to_have_count(1)
     again = page.request.get(f"{page.url.split('#')[0]}{picture.get_attribute('src')[1:]}").body()

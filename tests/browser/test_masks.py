@@ -248,7 +248,7 @@ class TestMasks:
         Image.new("L", (80, 40), 255).save(tmp_path / "mask.png")
         edit.get_by_label("Mask file").set_input_files(tmp_path / "mask.png")
         expect(edit.get_by_role("alert")).to_contain_text(
-            "the mask has 128×64 pixels, but the picture has 64×64"
+            "the mask has 128×64 pixels, but the image has 64×64"
         )
 
     def test_colour_and_opacity_stay(self, edit, look):

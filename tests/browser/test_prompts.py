@@ -15,9 +15,9 @@ def address(chromium, tmp_path_factory):
 
 def draw(page, prompt, steps, count):
     page.locator("#create").get_by_role("combobox", name="Prompt", exact=True).fill(prompt)
-    set_range(page, "Pictures", count)
+    set_range(page, "Images", count)
     set_range(page, "Steps", steps)
-    button(page, "Create pictures").click()
+    button(page, "Create images").click()
     drawn = page.locator("#create .batch", has_text=f"“{prompt}”")
     expect(drawn.locator(".tile:enabled")).to_have_count(count)
 

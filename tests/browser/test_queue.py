@@ -27,11 +27,11 @@ def ask(page, seed, steps):
 
 def test_what_is_asked_for_waits_as_it_was_and_can_be_moved_and_removed(tab, shot):
     page = tab()
-    set_range(page, "Pictures", 8)
+    set_range(page, "Images", 8)
     ask(page, 1, 256)
     expect(button(page, "Add to the queue")).to_be_visible()
     expect(page).to_have_title(re.compile(r"^\d+ % · Create · Unmask Studio$"))
-    set_range(page, "Pictures", 1)
+    set_range(page, "Images", 1)
     for seed, steps in ((2, 2), (3, 3), (4, 4), (5, 5)):
         ask(page, seed, steps)
     waiting = page.get_by_role("list", name="Queue").get_by_role("listitem")
@@ -56,7 +56,7 @@ def test_it_goes_on_until_it_is_stopped_and_tells_whoever_looks_elsewhere(tab):
     page = tab()
     page.evaluate(WATCH_NOTIFICATIONS)
     page.get_by_role("button", name="Notify when done").click()
-    set_range(page, "Pictures", 1)
+    set_range(page, "Images", 1)
     page.get_by_label("Go on until stopped").locator("visible=true").check()
     ask(page, 70, 2)
     expect(page.locator(".batch h2", has_text="Seed 72")).to_have_count(1)
@@ -81,7 +81,7 @@ def test_a_busy_studio_is_asked_again_and_a_refusal_does_not_end_the_queue(tab):
             route.continue_()
 
     page.route("**/api/v1/sample", answer)
-    set_range(page, "Pictures", 1)
+    set_range(page, "Images", 1)
     ask(page, 1, 2)
     expect(page.locator(".batch h2")).to_have_text([re.compile("Seed 1")])  # by itself
     ask(page, 2, 2)
@@ -125,7 +125,7 @@ def test_one_mask_is_used_for_several_pictures(tab, look, tmp_path):
     set_range(page, "Steps", 2)
     set_range(page, "Seam", 0)
     paths = [tmp_path / f"{name}.png" for name in ("red", "wide", "green")]
-    page.get_by_label("Pictures for this mask").set_input_files(paths)
+    page.get_by_label("Images for this mask").set_input_files(paths)
     expect(page.get_by_role("alert")).to_contain_text("wide.png has another shape than the mask")
     expect(page.get_by_label("Earlier 1: red.png")).to_be_enabled()
     expect(page.get_by_label("Version 1")).to_be_enabled()

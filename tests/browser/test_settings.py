@@ -76,11 +76,11 @@ def test_a_new_setting_and_a_new_choice_are_in_every_form(told):
 def test_a_new_setting_and_a_new_choice_are_asked_for_and_said(told):
     page, asked = told
     set_range(page, "Boldness", 0.75)
-    button(page, "Create pictures").click()
+    button(page, "Create images").click()
     expect(page.locator(".batch .tile:enabled")).to_have_count(1)
     expect(page.locator(".batch h2")).to_contain_text("recommended · boldness 0.75")
     field(page, "Order").select_option("spiral")
-    button(page, "Create pictures").click()
+    button(page, "Create images").click()
     expect(page.locator(".batch .tile:enabled")).to_have_count(2)
     expect(page.locator(".batch h2").first).to_contain_text("recommended · order spiral")
     assert [(request["boldness"], request["order"]) for request in asked] == [
@@ -94,7 +94,7 @@ def test_settings_that_have_a_name_are_taken_as_they_are(told):
     page, asked = told
     assert field(page, "Settings").inner_text().split() == ["Recommended", "Paper", "Mine"]
     field(page, "Settings").select_option("mine")
-    button(page, "Create pictures").click()
+    button(page, "Create images").click()
     expect(page.locator(".batch .tile:enabled")).to_have_count(1)
     assert asked[0].items() >= {"settings": "mine", **OWN}.items()
     expect(page.locator(".batch h2 .hint")).to_have_text("mine")
@@ -106,9 +106,9 @@ def test_what_was_changed_goes_back_to_the_settings_of_that_name(tab):
     field(page, "Settings").select_option("paper")
     expect(page.locator("#create [data-field=steps] output")).to_have_text("all")
     expect(field(page, "Temperature")).to_have_value("1")
-    set_range(page, "Pictures", 1)
+    set_range(page, "Images", 1)
     set_range(page, "Steps", 3)
-    button(page, "Create pictures").click()
+    button(page, "Create images").click()
     expect(page.locator(".batch .tile:enabled")).to_have_count(1)
     button(page, "As code").click()
     expect(page.locator("#recipe")).to_contain_text("--settings paper")
@@ -123,7 +123,7 @@ def test_what_was_changed_goes_back_to_the_settings_of_that_name(tab):
 def test_a_temperature_that_moves_has_two_sliders(tab):
     page, asked = tab(), []
     page.on("request", lambda request: request.method == "POST" and asked.append(request.post_data_json))
-    set_range(page, "Pictures", 1)
+    set_range(page, "Images", 1)
     set_range(page, "Steps", 2)
     set_range(page, "Temperature", 0.7)
     expect(field(page, "Temperature at the end")).to_have_count(0)
@@ -132,7 +132,7 @@ def test_a_temperature_that_moves_has_two_sliders(tab):
     ).first.click()  # guidance has one, too
     expect(field(page, "Temperature at the end")).to_have_value("0.7")
     set_range(page, "Temperature at the end", 0.4)
-    button(page, "Create pictures").click()
+    button(page, "Create images").click()
     expect(page.locator(".batch .tile:enabled")).to_have_count(1)
     assert asked[0]["temperature"] == [0.7, 0.4]
     field(page, "Settings").select_option("paper")

@@ -36,7 +36,7 @@ class TestCreate:
     def test_pictures_appear_code_by_code(self, tab, shot):
         page = tab()
         set_range(page, "Steps", 128)
-        button(page, "Create pictures").click()
+        button(page, "Create images").click()
         first = page.locator(".batch .tile img").first
         expect(first).to_have_attribute("src", re.compile("^data:image/webp"))
         expect(page.locator("#create .status")).to_have_text(re.compile("Drawing [1-9]"))
@@ -49,20 +49,20 @@ class TestCreate:
 
     def test_a_picture_is_enlarged_saved_and_its_settings_used_again(self, tab, shot, tmp_path):
         page = tab(permissions=["clipboard-read", "clipboard-write"])
-        set_range(page, "Pictures", 3)
+        set_range(page, "Images", 3)
         set_range(page, "Steps", 8)
-        button(page, "Create pictures").click()
+        button(page, "Create images").click()
         page.locator(".batch .tile:enabled").nth(1).click()
         viewer = page.locator("#viewer")
-        expect(viewer).to_contain_text("Picture 2 of 3")
+        expect(viewer).to_contain_text("Image 2 of 3")
         page.keyboard.press("ArrowRight")
-        expect(viewer).to_contain_text("Picture 3 of 3")
+        expect(viewer).to_contain_text("Image 3 of 3")
         page.keyboard.press("ArrowRight")
-        expect(viewer).to_contain_text("Picture 1 of 3")
+        expect(viewer).to_contain_text("Image 1 of 3")
         viewer.get_by_role("button", name="Previous").focus()
         for number in (3, 2, 1):
             page.keyboard.press("Enter")
-            expect(viewer.get_by_role("img")).to_have_attribute("alt", re.compile(f"^Picture {number} of 3"))
+            expect(viewer.get_by_role("img")).to_have_attribute("alt", re.compile(f"^Image {number} of 3"))
         with page.expect_download() as download:
             viewer.get_by_role("button", name="Save").click()
         download.value.save_as(tmp_path / "saved.png")
@@ -86,12 +86,12 @@ class TestCreate:
 
     def test_the_same_seed_gives_the_same_pictures(self, tab, look):
         page = tab()
-        for label, value in {"Pictures": 2, "Steps": 4}.items():
+        for label, value in {"Images": 2, "Steps": 4}.items():
             set_range(page, label, value)
         page.get_by_label("Seed", exact=True).locator("visible=true").fill("77")
         for _ in range(2):
             before = page.locator(".batch").count()
-            button(page, "Create pictures").click()
+            button(page, "Create images").click()
             expect(page.locator(".batch")).to_have_count(before + 1)
             expect(page.locator(".batch").first.locator(".tile:enabled")).to_have_count(2)
         newer, older = (look(page, f".batch:nth-child({n}) .tile:nth-child(2) img") for n in (1, 2))
@@ -99,12 +99,12 @@ class TestCreate:
 
     def test_the_entropy_order_sets_its_own_pace(self, tab):
         page = tab()
-        set_range(page, "Pictures", 1)
+        set_range(page, "Images", 1)
         steps = field(page, "Steps").input_value()
         field(page, "Order").select_option("entropy")
         for label in ("Steps", "Remasking", "Schedule"):
             expect(field(page, label)).to_be_disabled()
-        button(page, "Create pictures").click()
+        button(page, "Create images").click()
         expect(page.locator(".batch .tile:enabled")).to_have_count(1)
         field(page, "Order").select_option("random")
         expect(field(page, "Steps")).to_be_enabled()
@@ -112,29 +112,29 @@ class TestCreate:
 
     def test_a_job_is_stopped(self, tab):
         page = tab()
-        set_range(page, "Pictures", SLOW["count"])
+        set_range(page, "Images", SLOW["count"])
         set_range(page, "Steps", SLOW["steps"])
-        button(page, "Create pictures").click()
+        button(page, "Create images").click()
         button(page, "Stop").click()
         expect(page.locator("#create .status")).to_have_text("Stopped.")
         expect(page.locator(".batch")).to_have_count(0)
-        expect(button(page, "Create pictures")).to_be_visible()
+        expect(button(page, "Create images")).to_be_visible()
 
     def test_a_double_click_starts_one_job_and_does_not_stop_it(self, tab):
         page, asked = tab(), []
         page.on("request", lambda request: request.method != "GET" and asked.append(request.method))
-        set_range(page, "Pictures", 1)
+        set_range(page, "Images", 1)
         set_range(page, "Steps", 8)
-        button(page, "Create pictures").dblclick()
+        button(page, "Create images").dblclick()
         expect(page.locator("#create .status")).to_have_text(re.compile("Done in"))
         assert asked == ["POST"]
 
     def test_two_tabs_work_at_once(self, tab):
         pages = [tab(), tab()]
         for page in pages:
-            set_range(page, "Pictures", 4)
+            set_range(page, "Images", 4)
             set_range(page, "Steps", 32)
-            button(page, "Create pictures").click()
+            button(page, "Create images").click()
             expect(button(page, "Stop")).to_be_visible()
         for page in pages:
             expect(page.locator(".batch .tile:enabled")).to_have_count(4)
@@ -143,9 +143,9 @@ class TestCreate:
 
     def test_a_reload_in_the_middle_of_a_job_finds_it_again(self, tab):
         page = tab()
-        set_range(page, "Pictures", SLOW["count"])
+        set_range(page, "Images", SLOW["count"])
         set_range(page, "Steps", SLOW["steps"])
-        button(page, "Create pictures").click()
+        button(page, "Create images").click()
         page.wait_for_selector(".batch .tile img")
         job = page.locator(".batch").get_attribute("data-job")
         page.reload()
@@ -156,10 +156,10 @@ class TestCreate:
 
     def test_a_reload_finds_what_was_drawn_before(self, tab):
         page = tab()
-        set_range(page, "Pictures", 2)
+        set_range(page, "Images", 2)
         set_range(page, "Steps", 4)
         for number in (1, 2):
-            button(page, "Create pictures").click()
+            button(page, "Create images").click()
             expect(page.locator(".batch .tile:enabled")).to_have_count(2 * number)
         before = page.locator(".batch h2").all_inner_texts()
         page.reload()
@@ -172,7 +172,7 @@ class TestCreate:
         while (answer := page.request.post(f"{address}api/v1/sample", data=SLOW)).status == 202:
             jobs.append(answer.json()["id"])
         assert answer.status == 503
-        button(page, "Create pictures").click()
+        button(page, "Create images").click()
         expect(page.locator("#create .status")).to_contain_text("the Studio is busy")
         for job in reversed(jobs):
             page.request.delete(f"{address}api/v1/jobs/{job}")
@@ -302,10 +302,10 @@ class TestEdit:
 
     def test_a_file_that_is_no_picture_is_refused_in_words(self, tab, tmp_path):
         bad = tmp_path / "holiday.png"
-        bad.write_text("I am not a picture")
+        bad.write_text("I am not an image")
         page = tab("edit")
         page.locator("#edit .source input").set_input_files(bad)
-        expect(page.get_by_role("alert")).to_contain_text("holiday.png is not a picture")
+        expect(page.get_by_role("alert")).to_contain_text("holiday.png is not an image")
 
     def test_a_mistake_that_the_server_finds_is_shown(self, tab):
         page = tab("edit")
@@ -315,7 +315,7 @@ class TestEdit:
             """() => { HTMLCanvasElement.prototype.toDataURL = () => "data:image/png;base64,aGVsbG8="; }"""
         )
         button(page, "Redraw selection").click()
-        expect(page.locator("#edit .status")).to_contain_text("the picture cannot be used")
+        expect(page.locator("#edit .status")).to_contain_text("the image cannot be used")
 
     @pytest.mark.parametrize("way", ["open", "drop", "paste"])
     def test_a_photograph_is_brought_to_the_models_size(self, tab, look, tmp_path, way):
@@ -454,9 +454,9 @@ class TestInspect:
 
     def test_a_sample_can_be_inspected_and_comes_back_after_a_reload(self, tab, shot, steps):
         page = tab("create")
-        set_range(page, "Pictures", 1)
+        set_range(page, "Images", 1)
         set_range(page, "Steps", steps)
-        button(page, "Create pictures").click()
+        button(page, "Create images").click()
         page.locator(".batch .tile:enabled").click()
         page.locator("#viewer").get_by_role("button", name="Inspect").click()
         expect(page.locator(".map")).to_have_count(4)
@@ -496,10 +496,10 @@ class TestEveryone:
         page = tab(view)
         assert findings_everywhere(page) == {}  # before anything is drawn
         if view == "create":
-            set_range(page, "Pictures", 2)
+            set_range(page, "Images", 2)
             set_range(page, "Steps", 2)
             page.get_by_text("More settings").locator("visible=true").click()
-            button(page, "Create pictures").click()
+            button(page, "Create images").click()
             page.wait_for_selector(".batch .tile:enabled")
         else:
             take_sample(page) if view != "inspect" else button(page, "Take a sample").click()
@@ -514,9 +514,9 @@ class TestEveryone:
         page.locator("#model").click()
         assert findings_everywhere(page) == {}
         page.keyboard.press("Escape")
-        set_range(page, "Pictures", 1)
+        set_range(page, "Images", 1)
         set_range(page, "Steps", 2)
-        button(page, "Create pictures").click()
+        button(page, "Create images").click()
         page.locator(".batch .tile:enabled").click()
         assert findings_everywhere(page) == {}
         page.keyboard.press("Escape")
@@ -540,9 +540,9 @@ class TestEveryone:
     def test_dark_and_small(self, tab, shot, steps):
         phone = {"width": 390, "height": 844}
         page = tab(viewport=phone, color_scheme="dark", device_scale_factor=2, has_touch=True)
-        set_range(page, "Pictures", 6)
+        set_range(page, "Images", 6)
         set_range(page, "Steps", steps)
-        button(page, "Create pictures").click()
+        button(page, "Create images").click()
         expect(page.locator(".batch .tile:enabled")).to_have_count(6)
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(19, 19, 22)"
         shot(page, "phone")
@@ -575,9 +575,9 @@ def test_a_studio_with_a_token_asks_for_it(browser, closed):
     page.keyboard.press("Enter")
     page.wait_for_selector("html[data-ready]")
     assert "open-sesame" not in page.url
-    set_range(page, "Pictures", 1)
+    set_range(page, "Images", 1)
     set_range(page, "Steps", 2)
-    button(page, "Create pictures").click()
+    button(page, "Create images").click()
     expect(page.locator(".batch .tile:enabled")).to_have_count(1)
     page.close()
 
@@ -587,7 +587,7 @@ def test_the_page_is_there_and_draws_at_once(tab, address, record_property):
     begin = time.perf_counter()
     page = tab()
     ready = time.perf_counter()
-    button(page, "Create pictures").click()
+    button(page, "Create images").click()
     page.wait_for_selector(".batch .tile img")
     seen = time.perf_counter()
     record_property("page_usable_s", round(ready - begin, 3))

@@ -9,16 +9,16 @@ from tests.browser.actions import button, findings_everywhere, set_range
 
 def test_another_model_is_chosen_and_asked_and_stays_after_a_reload(tab, run, look):
     page = tab()
-    set_range(page, "Pictures", 1)
+    set_range(page, "Images", 1)
     set_range(page, "Steps", 2)
-    button(page, "Create pictures").click()
+    button(page, "Create images").click()
     expect(page.locator(".batch .tile:enabled")).to_have_count(1)
     page.locator("#model").click()
     page.locator("#about").get_by_role("button", name=str(run.folder)).click()
     expect(page.locator("#model-name")).to_have_text(re.compile("/small$"))
     expect(page.locator(".batch .tile:enabled")).to_have_count(1)  # what the other drew is still there
-    set_range(page, "Pictures", 1)
-    button(page, "Create pictures").click()
+    set_range(page, "Images", 1)
+    button(page, "Create images").click()
     expect(page.locator(".batch .tile:enabled")).to_have_count(2)
     assert look(page, ".batch .tile img").shape == (32, 32, 4)
     page.reload()

@@ -6,9 +6,9 @@ from tests.browser.actions import button, set_range
 
 
 def create(page):
-    set_range(page, "Pictures", 1)
+    set_range(page, "Images", 1)
     set_range(page, "Steps", 2)
-    button(page, "Create pictures").click()
+    button(page, "Create images").click()
 
 
 def test_a_studio_that_is_gone_is_noticed(tab):
@@ -24,7 +24,7 @@ def test_a_studio_that_is_gone_is_noticed(tab):
     page.route("**/api/v1/jobs/**", answer)
     create(page)
     expect(page.locator("#create .status")).to_have_text("The Studio does not answer. Is it still running?")
-    expect(button(page, "Create pictures")).to_be_visible()
+    expect(button(page, "Create images")).to_be_visible()
 
 
 def test_an_answer_in_plain_text_becomes_a_sentence(tab):
@@ -41,12 +41,12 @@ def test_a_picture_that_was_dropped_is_said_to_be_gone_where_one_looks(tab):
     page.route("**/pictures/*", lambda route: route.fulfill(status=404, json={"error": "dropped"}))
     viewer = page.locator("#viewer")
     viewer.get_by_role("button", name="Save").click()
-    expect(viewer.get_by_role("alert")).to_contain_text("This picture is gone")
+    expect(viewer.get_by_role("alert")).to_contain_text("This image is gone")
     viewer.get_by_role("button", name="Dismiss").click()
-    expect(page.get_by_text("This picture is gone")).to_have_count(0)
+    expect(page.get_by_text("This image is gone")).to_have_count(0)
     viewer.get_by_role("button", name="Save").click()
     page.keyboard.press("Escape")
-    expect(page.locator("body > #notices")).to_contain_text("This picture is gone")
+    expect(page.locator("body > #notices")).to_contain_text("This image is gone")
     button(page, "Dismiss").click()
 
 

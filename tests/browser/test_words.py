@@ -55,7 +55,7 @@ def test_a_prompt_is_completed_by_keys_marked_where_unknown_and_sent(tab):
     expect(page.locator("#create .unknown").first).to_be_empty()
     page.locator("#create").get_by_role("combobox", name="Negative prompt").fill("dog")
     with sent(page, "sample") as request:
-        button(page, "Create pictures").click()
+        button(page, "Create images").click()
     asked = json.loads(request.value.post_data)
     assert (asked["prompt"], asked["negative"]) == ("red cathedral house", "dog")
     expect(page.locator(".batch h2")).to_contain_text("“red cathedral house”")
@@ -113,9 +113,9 @@ def test_words_of_ones_own_are_weighed(tab):
 
 def test_a_picture_is_varied_from_where_it_is_seen(tab, look):
     page = tab("create")
-    set_range(page, "Pictures", 1)
+    set_range(page, "Images", 1)
     set_range(page, "Steps", 4)
-    button(page, "Create pictures").click()
+    button(page, "Create images").click()
     page.locator("#create .tile:not([disabled])").click()
     with sent(page, "vary") as request:
         page.locator("#viewer").get_by_role("button", name="Vary").click()
@@ -124,7 +124,7 @@ def test_a_picture_is_varied_from_where_it_is_seen(tab, look):
     set_range(page, "How different", 0.05)
     page.get_by_label("Only the codes that the model finds unlikely").check()
     with sent(page, "vary") as request:
-        button(page, "Vary the whole picture").click()
+        button(page, "Vary the whole image").click()
     asked = json.loads(request.value.post_data)
     assert (asked["strength"], asked["unlikely"]) == (0.05, True)
     await_versions(page)

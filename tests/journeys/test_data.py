@@ -90,7 +90,7 @@ def line(text: str, start: str) -> str:
     ("name", "reason"),
     [
         ("truncated.jpg", "damaged: image file is truncated"),
-        ("letter [draft].png", "not a picture"),
+        ("letter [draft].png", "not an image"),
         ("dot.png", "1×1 pixels"),
         ("secret.png", "Permission denied"),
         ("bomb.png", "decompression bomb"),
@@ -104,7 +104,7 @@ def test_each_odd_file_is_named_with_its_reason(told, name, reason):
 @pytest.mark.parametrize(
     ("what", "said"),
     [
-        ("pictures", "6 usable of 12"),
+        ("images", "6 usable of 12"),
         ("sizes", "smallest 50×50, median 120×80, largest 120×80"),
         ("formats", "JPEG 3, PNG 2, GIF 1"),
         ("modes", "RGB 2"),
@@ -136,7 +136,7 @@ def test_a_folder_of_only_bad_files_is_an_error(tmp_path):
     (tmp_path / "photos" / "letter.png").write_text("Dear diary")
     result = unmask_data("photos", cwd=tmp_path)
     assert result.returncode == 2
-    assert "letter.png: not a picture" in result.stderr
+    assert "letter.png: not an image" in result.stderr
     assert not (tmp_path / "contact.png").exists()
 
 
@@ -145,7 +145,7 @@ def test_a_folder_without_pictures_is_an_error(tmp_path):
     (tmp_path / "photos" / "raw.heic").touch()
     result = unmask_data("photos", cwd=tmp_path)
     assert result.returncode == 2
-    assert "no pictures but 1 .heic" in result.stderr
+    assert "no images but 1 .heic" in result.stderr
 
 
 def test_one_picture_is_enough_to_look_at(tmp_path):

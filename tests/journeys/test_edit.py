@@ -76,9 +76,9 @@ PHOTO = ("inpaint", "MODEL", "photo.png")
         (PHOTO, "select the part to redraw, by one option"),
         ((*PHOTO, "--box", "1,2,3,4", "--mask", "photo.png"), "select the part to redraw, by one option"),
         ((*PHOTO, "--box", "1,2,3"), "'1,2,3' is no box"),
-        ((*PHOTO, "--box", "99,0,5,5"), "the box 99,0,5,5 holds no pixel of the picture, which has 37×22"),
+        ((*PHOTO, "--box", "99,0,5,5"), "the box 99,0,5,5 holds no pixel of the image, which has 37×22"),
         ((*PHOTO, "--mask", "nowhere.png"), "nowhere.png cannot be read: No such file or directory"),
-        (("inpaint", "MODEL", "text.png", "--box", "0,0,5,5"), "text.png: not a picture"),
+        (("inpaint", "MODEL", "text.png", "--box", "0,0,5,5"), "text.png: not an image"),
         (("extend", "MODEL", "photo.png"), "extend nothing"),
     ],
 )
@@ -116,7 +116,7 @@ def test_a_whole_folder_is_edited_with_one_mask(shell, model, photo, tmp_path):
     )
     assert said.startswith("inpainted/a.png\ninpainted/b.png\n")
     assert "left out: damaged.jpg: " in said
-    assert "left out: other.png: the mask has 37×22 pixels, but the picture has 40×30" in said
+    assert "left out: other.png: the mask has 37×22 pixels, but the image has 40×30" in said
     shell(
         "inpaint", model, "photos/a.png", "--mask", "mask.png", "--count", "1", "--seam", "0", "--seed", "4"
     )

@@ -49,7 +49,7 @@ def test_a_sweep_is_a_table_a_csv_a_json_and_a_plot(swept):
     content = results(folder)
     count = content["protocol"]["reference_pictures"]
     assert 30 < count < 40
-    assert f"12 samples against {count} pictures of discs.npy (train split), 16×16; 8 bits a channel" in said
+    assert f"12 samples against {count} images of discs.npy (train split), 16×16; 8 bits a channel" in said
     assert content["protocol"]["features"].startswith("inception-")
     settings = [(row["steps"], row["temperature"]) for row in content["results"]]
     assert settings == [(2, 0.5), (2, 1.0), (None, 0.5), (None, 1.0)]
@@ -101,7 +101,7 @@ def test_statistics_take_the_place_of_pictures(equipped):
     words = ["--count", "12", "--steps", "2", "--metrics", "kid,prdc", "--replicates", "4", "--out"]
     said = equipped("evaluate", "prior/best", "--reference", "discs.safetensors", *words, "by-file")
     equipped("evaluate", "prior/best", "discs.npy", "--split", "all", *words, "by-pictures")
-    assert "pictures of discs.safetensors (all pictures), 16×16" in said
+    assert "images of discs.safetensors (all images), 16×16" in said
     (by_file,), (by_pictures,) = (
         results(equipped.folder / name)["results"] for name in ("by-file", "by-pictures")
     )
@@ -114,7 +114,7 @@ def test_metrics_that_are_asked_for_later_are_added(equipped, swept):
     shutil.copytree(swept[1], folder)
     words = ["--count", "12", "--temperature", "0.5", "--steps", "2", "--replicates", "4", "--out", "more"]
     said = equipped("evaluate", "prior/best", "discs.npy", *words, "--metrics", "fid")
-    assert "caution: FID over 12 pictures comes out too high" in said
+    assert "caution: FID over 12 images comes out too high" in said
     first = results(folder)["results"][0]
     assert first["fid"] > 0
     assert first | results(swept[1])["results"][0] == first
@@ -124,13 +124,13 @@ def test_reconstructions_are_evaluated_and_carry_the_caution(equipped):
     np.save(equipped.folder / "few.npy", np.load(equipped.folder / "discs.npy")[:8])
     words = ["--what", "reconstructions", "--split", "all", "--metrics", "fid", "--out", "copies"]
     said = equipped("evaluate", "codec/best", "few.npy", *words, "--replicates", "0")
-    assert "8 reconstructions against 8 pictures of few.npy (all pictures)" in said
+    assert "8 reconstructions against 8 images of few.npy (all images)" in said
     (row,) = results(equipped.folder / "copies")["results"]
     measured = equipped("reconstruct", "codec/best", "few.npy", "--split", "all")
     assert f"{row['fid']:.4g}" in measured
-    assert "8 reconstructions against 8 pictures" in measured
+    assert "8 reconstructions against 8 images" in measured
     for words in (said, measured):
-        assert "caution: FID over 8 pictures comes out too high" in words
+        assert "caution: FID over 8 images comes out too high" in words
 
 
 def test_held_out_pictures_show_what_samples_could_reach(equipped):
@@ -140,7 +140,7 @@ def test_held_out_pictures_show_what_samples_could_reach(equipped):
     model = load(equipped.folder / "prior/best", "cpu")
     data = str(equipped.folder / "discs.npy")
     train, held_out = (model.open(data, side) for side in ("train", "validation"))
-    assert f"{len(held_out)} validation pictures against {len(train)} pictures of discs.npy" in said
+    assert f"{len(held_out)} validation images against {len(train)} images of discs.npy" in said
     train_features, features = (
         features_of(pixels, inception_features(torch.device("cpu"))) for pixels in (train, held_out)
     )
@@ -158,11 +158,11 @@ def test_held_out_pictures_show_what_samples_could_reach(equipped):
         (["--count", "1"], "--count must be at least 2"),
         (
             ["--what", "validation", "--split", "all"],
-            "validation pictures are compared with those of the training",
+            "validation images are compared with those of the training",
         ),
         (
             ["--count", "3", "--metrics", "prdc", "--steps", "2"],
-            "3 pictures are too few: 3 nearest neighbours",
+            "3 images are too few: 3 nearest neighbours",
         ),
     ],
 )
@@ -185,7 +185,7 @@ def test_without_weights_the_command_to_fetch_them_is_named(shell, model, pictur
 def test_neighbours_are_shown_and_memorisation_is_tested(equipped, by):
     words = ["--by", by, "--samples", "4", "--count", "3", "--steps", "4", "--csv", f"{by}.csv"]
     said = equipped("neighbours", "prior/best", "discs.npy", *words, "--out", f"{by}.png")
-    assert "a sample is nearer than a validation picture with probability" in said
+    assert "a sample is nearer than a validation image with probability" in said
     rows = list(csv.DictReader((equipped.folder / f"{by}.csv").read_text().splitlines()))
     assert len(rows) == 4 * 3
     assert [row["rank"] for row in rows[:3]] == ["1", "2", "3"]
@@ -208,7 +208,7 @@ def test_pictures_of_the_training_are_found_to_be_copies(equipped):
         (["--count", "0"], "1 of each is the least"),
         (
             ["--count", "99", "--by", "pixels", "--samples", "1", "--steps", "1"],
-            "pictures have no 99 nearest",
+            "images have no 99 nearest",
         ),
         (["--out", "sheet.jpg"], "does not end in .png"),
         (["--csv", "nowhere/distances.csv"], "there is no folder nowhere"),

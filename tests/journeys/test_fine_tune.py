@@ -96,7 +96,7 @@ def authors_prior():
 
 def test_an_imported_model_is_used_like_any_other(shell, pictures, authors_files, fetched, tmp_path):
     said = shell("import", "official", *authors_files, "--out", "theirs")
-    assert "for pictures of 16×16 pixels, in theirs" in said
+    assert "for images of 16×16 pixels, in theirs" in said
     shell("sample", "theirs", "--count", "2", "--steps", "2", "--grid", "sheet.png")
     assert "bits per code" in shell("score", "theirs", pictures, "--draws", "4")
     shell("inpaint", "theirs", "sheet.png", "--box", "0,0,8,8", "--count", "1", "--steps", "2")

@@ -112,7 +112,7 @@ def test_a_machine_that_is_lost_for_good_leaves_the_other_to_finish_alone(launch
     for pid in (two.pid, *children(two.pid)):
         os.kill(pid, signal.SIGKILL)
     assert one.wait(timeout=600) == 0, said(tmp_path)
-    assert "trained by 2 processes so far, now by 1: a step has 1/2 of the pictures" in said(tmp_path)
+    assert "trained by 2 processes so far, now by 1: a step has 1/2 of the images" in said(tmp_path)
     assert Run.open(tmp_path / "apart").last_step() == 40
 
 

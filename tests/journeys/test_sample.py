@@ -30,7 +30,7 @@ def whole(trained):
     said = trained(
         "sample", "prior/best", *WORDS, "--out", "whole", "--grid", "sheet.png", "--gif", "film.gif"
     )
-    assert f"{COUNT} pictures: whole" in said
+    assert f"{COUNT} images: whole" in said
     return trained.folder / "whole"
 
 
@@ -98,7 +98,7 @@ def test_two_processes_write_the_files_of_one(model, whole, tmp_path):
         [*map(str, command), "--out", "shared"], cwd=tmp_path, env=environment, capture_output=True, text=True
     )
     assert both.returncode == 0, both.stderr
-    assert both.stdout.count("pictures: shared") == 1
+    assert both.stdout.count("images: shared") == 1
     assert contents(tmp_path / "shared") == contents(whole)
 
 
@@ -127,7 +127,7 @@ def test_the_ways_to_sample_can_be_typed(shell, model, words, tmp_path):
 
 def test_an_autoregressive_prior_is_sampled_by_the_same_command(shell, autoregressive, tmp_path):
     said = shell("sample", autoregressive, "--count", "3", "--temperature", "0.8", "--gif", "film.gif")
-    assert "3 pictures: samples" in said
+    assert "3 images: samples" in said
     assert len(list((tmp_path / "samples").glob("*.png"))) == 3
     assert "code after code" in shell("sample", autoregressive, "--steps", "8", "--out", "no", code=2)
 

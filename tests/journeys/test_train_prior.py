@@ -54,7 +54,7 @@ def test_an_autoregressive_prior_takes_the_same_commands_straight_from_pictures(
     assert "exactly" in shell("score", "autoregressive/best", pictures)
     Image.fromarray(np.load(pictures)[0]).save(shell.folder / "one.png")
     said = shell("score", "autoregressive", "one.png")
-    assert re.search(r"exactly \d\.\d+ bits per code, 1 picture; a blind guess takes 4\.0\n", said)
+    assert re.search(r"exactly \d\.\d+ bits per code, 1 image; a blind guess takes 4\.0\n", said)
 
 
 def test_mistakes_are_one_sentence_each(shell, codec, pictures, tmp_path):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 CAMPAIGNS = {
-    "files": ("tests.torture.files:Files", "damaged pictures, archives, arrays, settings, results, rows"),
+    "files": ("tests.torture.files:Files", "damaged images, archives, arrays, settings, results, rows"),
     "models": ("tests.torture.models:Models", "damaged bundles, checkpoints, runs, codes"),
     "commands": ("tests.torture.commands:Commands", "command lines drawn from the commands' dataclasses"),
     "kills": ("tests.torture.kills:Kills", "commands ended by SIGKILL and run again, bytes compared"),

@@ -17,14 +17,14 @@ def test_what_to_type_stands_on_an_indented_line_of_its_own(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_mistake_becomes_a_message_and_exit_code_2(kind, monkeypatch, capsys):
     def mistaken(_: list[str]) -> None:
-        raise kind("data [bold]/holds[/] no pictures", hint="look:  unmask data")
+        raise kind("data [bold]/holds[/] no images", hint="look:  unmask data")
 
     monkeypatch.setattr(command_line, "_dispatch", mistaken)
     with pytest.raises(SystemExit) as left:
         command_line.main(["data"])
     assert left.value.code == 2
     # what looks like markup in a user's own words is shown as it is
-    assert capsys.readouterr().err == "error: data [bold]/holds[/] no pictures\n  look:  unmask data\n"
+    assert capsys.readouterr().err == "error: data [bold]/holds[/] no images\n  look:  unmask data\n"
 
 
 def test_a_mistake_of_all_processes_is_said_by_the_first(monkeypatch, capsys):

@@ -94,5 +94,5 @@ def test_codes_of_bfloat16_are_nearly_those_of_float32_and_kept_apart(tmp_path, 
     assert torch.equal(encoded("32"), exact)
     assert torch.equal(encoded("bf16"), rounded)
     assert torch.equal(encoded("bf16", tmp_path / "named.codes"), rounded)
-    with pytest.raises(DataError, match="holds codes of other pictures or settings"):
+    with pytest.raises(DataError, match="holds codes of other images or settings"):
         encoded("32", tmp_path / "named.codes")

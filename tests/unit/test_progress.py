@@ -22,7 +22,7 @@ def test_a_file_gets_a_first_line_within_seconds_and_then_one_by_time(clock, cap
         for clock[0] in range(60):
             report(clock[0], 120)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "encoding: 2 of 120 pictures, 2.0 min left"
+    assert lines[0] == "encoding: 2 of 120 images, 2.0 min left"
     assert [int(line.split()[1]) for line in lines] == [2, 17, 32, 47]
 
 
@@ -30,7 +30,7 @@ def test_the_first_of_many_tells_nothing_of_how_long_the_others_take(clock, caps
     with bar("encoding") as report:
         clock[0] = 3
         report(1, 1000)
-    assert capsys.readouterr().err == "encoding: 1 of 1,000 pictures\n"
+    assert capsys.readouterr().err == "encoding: 1 of 1,000 images\n"
 
 
 def test_what_is_counted_is_said(clock, capsys):
@@ -67,7 +67,7 @@ def test_a_bar_is_whole_at_80_columns(monkeypatch):
         report(123_456, 1_234_567)
     last = console.export_text().strip()[-80:]  # the frame before it was drawn over
     assert last.startswith("encoding a folder with a long n… ━")
-    assert last.endswith(" 123456/1234567 pictures -:--:--")
+    assert last.endswith(" 123456/1234567 images -:--:--")
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ class Using:
 
 @dataclass(frozen=True, kw_only=True)
 class Looking(Using):
-    """What shows pictures to a model."""
+    """What shows images to a model."""
 
     data: PictureOrData
     split: Side = "validation"

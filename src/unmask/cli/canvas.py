@@ -1,4 +1,4 @@
-"""``unmask canvas``: a picture larger than any of the training."""
+"""``unmask canvas``: an image larger than any of the training."""
 
 import re
 from pathlib import Path

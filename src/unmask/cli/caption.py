@@ -1,4 +1,4 @@
-"""``unmask caption``: what pictures show."""
+"""``unmask caption``: what images show."""
 
 from itertools import islice
 from pathlib import Path
@@ -22,7 +22,7 @@ Captions are sampled --draws times. The percentage before a caption is how often
 class Arguments(Using):
     """Arguments of the command."""
 
-    pictures: Annotated[Positional[tuple[Path, ...]], arg(metavar="PICTURE…")]
+    pictures: Annotated[Positional[tuple[Path, ...]], arg(metavar="IMAGE…")]
     """Image files."""
     draws: Amount = 32
     """Captions sampled per image."""
@@ -33,7 +33,7 @@ class Arguments(Using):
 
 
 def main(argv: list[str]) -> None:
-    """Print the captions of each picture."""
+    """Print the captions of each image."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask caption", description=HELP)
     model = load_model(arguments.model, arguments.device)
     captions = model.caption(arguments.pictures, draws=arguments.draws, seed=arguments.seed)

@@ -1,4 +1,4 @@
-"""``unmask classify``: which label pictures have, and how often the model is right."""
+"""``unmask classify``: which label images have, and how often the model is right."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 HELP = """Predict the label of each image with a model trained on captions, and measure the accuracy.
 
-  unmask classify runs/prior photos/                             by p(label | picture)
-  unmask classify runs/prior photos/ --by picture --count 200    by p(picture | label)
+  unmask classify runs/prior photos/                             by p(label | image)
+  unmask classify runs/prior photos/ --by picture --count 200    by p(image | label)
 
 The labels are the captions in DATA. To caption a single image freely: unmask caption."""
 
@@ -37,7 +37,7 @@ class Arguments(Looking):
 
     data: Data
     by: Evidence = "label"
-    """label: p(label | picture), exact. picture: p(picture | label), a bound, slower."""
+    """label: p(label | image), exact. picture: p(image | label), a bound, slower."""
     count: Amount | None = None
     """Number of images, evenly spread over DATA. None: all."""
     draws: Amount = 16
@@ -49,7 +49,7 @@ class Arguments(Looking):
 
     def __post_init__(self) -> None:
         if min(1 if self.count is None else self.count, self.draws) < 1:
-            raise ConfigError(f"{self.count} pictures, {self.draws} draws: 1 of each is the least")
+            raise ConfigError(f"{self.count} images, {self.draws} draws: 1 of each is the least")
         check_out(self.csv, None, option="--csv")
 
 
@@ -62,7 +62,7 @@ def main(argv: list[str]) -> None:
     labelled = [number for number, caption in enumerate(pixels.captions) if caption in labels]
     if not labelled:
         raise DataError(
-            f"no picture of that split of {arguments.data} has a caption in words that the model knows",
+            f"no image of that split of {arguments.data} has a caption in words that the model knows",
             hint="--split all",
         )
     chosen = [labelled[place] for place in spread(arguments.count or len(labelled), len(labelled))]
@@ -80,7 +80,7 @@ def main(argv: list[str]) -> None:
     rows = zip((pixels.names[number] for number in chosen), wanted, found, strict=True)
     table = [(name, own, next(iter(one)), f"{one[own]:.6f}") for name, own, one in rows]
     heading = ("picture", "label", "found", "probability of the label")
-    write_table(arguments.csv, [heading, *table], "picture by picture")
+    write_table(arguments.csv, [heading, *table], "image by image")
 
 
 def _labels(model: "Pipeline", data: str) -> list[str]:
@@ -89,7 +89,7 @@ def _labels(model: "Pipeline", data: str) -> list[str]:
     labels = [caption for caption in captions if model.words.known.knows(caption)]
     if len(labels) < 2:
         raise DataError(
-            f"the pictures of {data} have {len(labels)} different captions in words that the model knows; "
+            f"the images of {data} have {len(labels)} different captions in words that the model knows; "
             "wanted at least two labels",
             hint="docs/captions.md says where captions are looked for; without any:  unmask caption",
         )
@@ -107,7 +107,7 @@ def _print(wanted: Sequence[str], found: Sequence[str], num_labels: int, by: Evi
     labels, right = sorted(set(wanted)), torch.tensor([a == b for a, b in zip(wanted, found, strict=True)])
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("label")
-    table.add_column("pictures", justify="right")
+    table.add_column("images", justify="right")
     table.add_column("accuracy", justify="right")
     for label in labels if len(labels) <= SHOWN else ():
         of_label = right[[own == label for own in wanted]]
@@ -115,6 +115,6 @@ def _print(wanted: Sequence[str], found: Sequence[str], num_labels: int, by: Evi
     share = mean_of(right.double())
     table.add_row("all", str(len(right)), f"{share.value:.1%} ± {share.standard_error:.1%}")
     Console(highlight=False, markup=False).print(table)
-    law = "p(label | picture)" if by == "label" else "p(picture | label)"
+    law = "p(label | image)" if by == "label" else "p(image | label)"
     metrics = {"accuracy": share.value, "standard_error": share.standard_error, "pictures": len(right)}
     tell(f"by {law} of {num_labels} labels; by chance {1 / num_labels:.1%}", labels=num_labels, **metrics)

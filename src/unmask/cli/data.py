@@ -1,4 +1,4 @@
-"""``unmask data``: look at a set of pictures before anything is trained on it."""
+"""``unmask data``: look at a set of images before anything is trained on it."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -49,7 +49,7 @@ class Arguments:
 
 
 def main(argv: list[str]) -> None:
-    """Print what is in a set of pictures and write its contact sheet."""
+    """Print what is in a set of images and write its contact sheet."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask data", description=HELP)
     with bar(f"looking at {arguments.data}") as report:
         source = open_source(arguments.data)
@@ -64,7 +64,7 @@ def main(argv: list[str]) -> None:
 
 def _print(source: Source, found: Survey, captions: Captions, images: ImagesConfig) -> None:
     rows = {
-        "pictures": f"{len(found.sizes):,} usable of {len(source):,}",
+        "images": f"{len(found.sizes):,} usable of {len(source):,}",
         "sizes": _sizes(found),
         "formats": _counts(found.formats),
         "modes": _counts(found.modes),
@@ -89,7 +89,7 @@ def _print(source: Source, found: Survey, captions: Captions, images: ImagesConf
 
 
 def _sizes(found: Survey) -> str:
-    """The smallest, the middle and the largest picture by area."""
+    """The smallest, the middle and the largest image by area."""
     ordered = sorted(found.sizes, key=lambda size: size[0] * size[1])
     chosen = {"smallest": ordered[0], "median": ordered[len(ordered) // 2], "largest": ordered[-1]}
     return ", ".join(f"{name} {width}×{height}" for name, (width, height) in chosen.items())
@@ -111,10 +111,10 @@ def _captions(captions: Captions, images: ImagesConfig) -> str:
     """How many there are, of how many words, and one of them."""
     texts = [text for text in captions.texts if text]
     if not texts:
-        return f"{num_clusters(images.captions)} groups of similar pictures, found in training"
+        return f"{num_clusters(images.captions)} groups of similar images, found in training"
     words = [words_of(text) for text in texts]
     known, longest = len(set().union(*words)), max(map(len, words))
     counts = f"{len(set(texts)):,} different, of {known:,} words, at most {longest}"
     without = len(captions.texts) - len(texts)
-    lacking = f"; {without:,} pictures have none" if without else ""
+    lacking = f"; {without:,} images have none" if without else ""
     return f"{len(texts):,} by {captions.origin}: {counts} each{lacking}; such as: {texts[0]}"

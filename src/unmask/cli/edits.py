@@ -1,4 +1,4 @@
-"""What the commands that change a picture share: arguments, and the way from a picture to its versions."""
+"""What the commands that change an image share: arguments, and the way from an image to its versions."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, field
@@ -76,7 +76,7 @@ class EditArguments(Drawing):
 def sheet_of(
     before: Image.Image, after: Sequence[Image.Image], place: tuple[int, int] = (0, 0)
 ) -> Image.Image:
-    """A picture, and in the same place what came of it, side by side and at a size to look at."""
+    """An image, and in the same place what came of it, side by side and at a size to look at."""
     framed = Image.new("RGB", after[0].size, "white")
     framed.paste(before, place)
     edge = max(framed.size)

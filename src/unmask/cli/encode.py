@@ -1,4 +1,4 @@
-"""``unmask encode``: pictures to codes, once."""
+"""``unmask encode``: images to codes, once."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,7 +54,7 @@ def main(argv: list[str]) -> None:
     num_views = stamp.shape[1]
     views = f", each in {num_views} views (crops, mirrored, moved)" if num_views > 1 else ""
     counts = {"train": stamp.num_train, "validation": stamp.num_validation, "grid": stamp.grid}
-    tell(f"{stamp.num_train} pictures for training{views}, {stamp.num_validation} for validation", **counts)
+    tell(f"{stamp.num_train} images for training{views}, {stamp.num_validation} for validation", **counts)
     if stamp.captions:
         print("captions are beside the codes")
     tell(f"{rows}×{columns} codes each, of {stamp.codebook_size}, in {arguments.out}", folder=arguments.out)

@@ -1,4 +1,4 @@
-"""``unmask extend``: what could be beyond the edges of a picture."""
+"""``unmask extend``: what could be beyond the edges of an image."""
 
 from pathlib import Path
 

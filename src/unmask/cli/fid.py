@@ -1,4 +1,4 @@
-"""``unmask fid``: metrics of two sets of pictures, or the statistics of one."""
+"""``unmask fid``: metrics of two sets of images, or the statistics of one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -85,7 +85,7 @@ def main(argv: list[str]) -> None:
     if arguments.save:
         with accessing(arguments.save):
             a.save(arguments.save, features=arguments.features)
-        tell(f"statistics of {len(a):,} pictures of {a.name}: {arguments.save}", statistics=arguments.save)
+        tell(f"statistics of {len(a):,} images of {a.name}: {arguments.save}", statistics=arguments.save)
     for b in others:
         with bar(f"measuring {arguments.metrics}"):
             values = compare(a, b, metrics, replicates=arguments.replicates)
@@ -113,7 +113,7 @@ def _protocol(a: "Statistics", b: "Statistics") -> Protocol:
     from unmask.evaluation.features import INCEPTION
 
     return Protocol(
-        what=f"pictures of {a.name}",
+        what=f"images of {a.name}",
         pictures=len(a),
         reference=b.name,
         split="all",

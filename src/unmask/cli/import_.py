@@ -69,4 +69,4 @@ def _keep(read: "Callable[[], Bundle]", out: Path) -> None:
         sentence = f"{name}: {count:,} parameters, fingerprint {part.fingerprint}"
         tell(sentence, **{name: {"parameters": count, "fingerprint": part.fingerprint}})
     size = model.image_size
-    tell(f"for pictures of {size}×{size} pixels, in {out}", image_size=size, folder=out)
+    tell(f"for images of {size}×{size} pixels, in {out}", image_size=size, folder=out)

@@ -1,4 +1,4 @@
-"""``unmask inpaint``: a part of a picture, drawn anew."""
+"""``unmask inpaint``: a part of an image, drawn anew."""
 
 import re
 from pathlib import Path

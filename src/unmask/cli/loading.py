@@ -1,4 +1,4 @@
-"""A model and its pictures for a command, with a word on what takes long and on what is left out."""
+"""A model and its images for a command, with a word on what takes long and on what is left out."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,7 +44,7 @@ def load_shared(
 
 
 def is_picture(data: str) -> bool:
-    """Whether pictures are named by the file of a single one."""
+    """Whether images are named by the file of a single one."""
     return Path(data).suffix.lower() in SUFFIXES and Path(data).is_file()
 
 
@@ -56,7 +56,7 @@ def open_images(
     captions: str = "none",
     processes: Group = ALONE,
 ) -> PixelSet:
-    """A side of a set, saying how much of the set it is; or the picture of a single file."""
+    """A side of a set, saying how much of the set it is; or the image of a single file."""
     if is_picture(data):
         (pixels,) = squares_of(data, model.image_size, model.images.background)
         return PixelSet([Path(data).name], np.arange(1), lambda rows: pixels[rows], [data])
@@ -64,8 +64,8 @@ def open_images(
         return model.open(data, captions=captions, processes=processes)
     side = model.open(data, split, captions=captions, processes=processes)
     if not len(side):
-        raise DataError(f"{data} has no pictures on that side of its split", hint="--split all")
+        raise DataError(f"{data} has no images on that side of its split", hint="--split all")
     total = len(open_source(data))
-    sentence = f"{len(side):,} of {total:,} pictures ({split} split; --split all for all)"
+    sentence = f"{len(side):,} of {total:,} images ({split} split; --split all for all)"
     tell(sentence, pictures=len(side), of=total, split=split)
     return side

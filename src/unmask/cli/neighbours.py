@@ -1,4 +1,4 @@
-"""``unmask neighbours``: the training pictures that samples are nearest to."""
+"""``unmask neighbours``: the training images that samples are nearest to."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -92,7 +92,7 @@ def main(argv: list[str]) -> None:
 
 
 def _samples(model: "Pipeline", arguments: Arguments, processes: Processes) -> list[Image.Image]:
-    """The pictures whose neighbours to find, of which new ones are drawn by all processes for the first."""
+    """The images whose neighbours to find, of which new ones are drawn by all processes for the first."""
     if arguments.pictures:
         pixels = model.open(arguments.pictures, processes=processes)
         return [Image.fromarray(picture) for picture in pixels.read(range(len(pixels)))]
@@ -126,11 +126,11 @@ def _sheet(
 
 def _say(test: "Memorisation", by: str, num_samples: int, num_validation: int) -> None:
     print(
-        f"distance to the nearest training picture ({by}): median {test.sample_median:.4g} of "
-        f"{num_samples} samples, {test.validation_median:.4g} of {num_validation} validation pictures"
+        f"distance to the nearest training image ({by}): median {test.sample_median:.4g} of "
+        f"{num_samples} samples, {test.validation_median:.4g} of {num_validation} validation images"
     )
     tell(
-        f"a sample is nearer than a validation picture with probability {test.nearer:.3f} "
+        f"a sample is nearer than a validation image with probability {test.nearer:.3f} "
         f"(0.500 ± {test.standard_error:.3f} without memorisation, 1 for copies); "
         f"nearer than any of them: {test.closest}",
         **test._asdict(),

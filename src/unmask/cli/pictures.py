@@ -47,13 +47,13 @@ def write_table(path: Path | None, rows: Iterable[Sequence[object]], what: str) 
 
 
 def write_sheet(path: Path, sheet: Image.Image, what: str, key: str = "sheet") -> None:
-    """Write a picture in place of what has its name, and say so; ``key`` is its name for ``--json``."""
+    """Write an image in place of what has its name, and say so; ``key`` is its name for ``--json``."""
     write_file(path, encoded(sheet))
     tell(f"{what}: {path}", **{key: path})
 
 
 def sheet_with_text(rows: Sequence[Sequence[tuple[Image.Image, str]]]) -> Image.Image:
-    """Rows of square pictures, each with a text that begins below it; the first stands apart."""
+    """Rows of square images, each with a text that begins below it; the first stands apart."""
     side = max(LEAST_PX, rows[0][0][0].width)
     step, height = side + GAP_PX, side + GAP_PX + TEXT_PX
     sheet = Image.new("RGB", (len(rows[0]) * step + GAP_PX, len(rows) * height), "white")

@@ -1,4 +1,4 @@
-"""``unmask reconstruct``: what a codec keeps of pictures."""
+"""``unmask reconstruct``: what a codec keeps of images."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,8 +80,8 @@ def _print(metrics: dict[str, float], model: "Pipeline", count: int, arguments: 
     """The metrics; beside an FID how it came about, and what to beware of."""
     from unmask.evaluation.features import INCEPTION
 
-    found = {"pictures": count, **metrics}
-    tell(listed({name: f"{value:.4g}" for name, value in found.items()}), **found)
+    shown = {"images": count, **metrics}
+    tell(listed({name: f"{value:.4g}" for name, value in shown.items()}), pictures=count, **metrics)
     if "fid" in metrics:
         protocol = Protocol(
             what="reconstructions",

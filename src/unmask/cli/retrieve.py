@@ -85,7 +85,7 @@ def main(argv: list[str]) -> None:
 
 
 def choose(model: "Pipeline", pixels: PixelSet, arguments: Arguments) -> PixelSet:
-    """Pictures of different captions in words that the model knows, evenly spread."""
+    """Images of different captions in words that the model knows, evenly spread."""
     knows = model.words.known.knows
     first = {caption: number for number, caption in reversed([*enumerate(pixels.captions)]) if caption}
     known = sorted(number for caption, number in first.items() if knows(caption))
@@ -127,7 +127,7 @@ def _measure(
 
 
 def _write_sheet(folder: SampleFolder, pixels: PixelSet, arguments: Arguments) -> None:
-    """Rows of a caption's own picture and its first four samples, the caption below."""
+    """Rows of a caption's own image and its first four samples, the caption below."""
     rows = []
     for number in pixels.spread(ROWS):
         own = Image.fromarray(pixels.read([number])[0])

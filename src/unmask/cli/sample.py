@@ -1,4 +1,4 @@
-"""``unmask sample``: new pictures."""
+"""``unmask sample``: new images."""
 
 import math
 from pathlib import Path
@@ -67,7 +67,7 @@ class Arguments(Sampling):
 
     def __post_init__(self) -> None:
         if min(self.count, self.batch) < 1:
-            raise ConfigError(f"{self.count} pictures, {self.batch} at a time: 1 of each is the least")
+            raise ConfigError(f"{self.count} images, {self.batch} at a time: 1 of each is the least")
         if self.prompt is not None and self.captions is not None:
             raise ConfigError("give either a prompt or --captions, not both")
         check_out(self.grid, option="--grid")
@@ -95,7 +95,7 @@ def main(argv: list[str]) -> None:
         folder.fill(arguments.count, batch=arguments.batch, processes=processes, report=report, film=watch)
     if processes.is_first:
         drawn = {"count": arguments.count, "seed": arguments.seed} | folder.settings.of("sample")
-        tell(f"{arguments.count} pictures: {arguments.out}", folder=arguments.out, **drawn)
+        tell(f"{arguments.count} images: {arguments.out}", folder=arguments.out, **drawn)
         if arguments.grid:
             _write_sheet(arguments.grid, folder, min(arguments.count, SHEET))
         if arguments.gif:

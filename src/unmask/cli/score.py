@@ -1,4 +1,4 @@
-"""``unmask score``: how likely pictures are."""
+"""``unmask score``: how likely images are."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -90,7 +90,7 @@ def main(argv: list[str]) -> None:
         )
     columns = {"bits_per_code": scores.bits}
     exact = "exactly" if model.prior.causal else "at most"
-    pictures = "1 picture" if len(pixels) == 1 else f"{len(pixels)} pictures"
+    pictures = "1 image" if len(pixels) == 1 else f"{len(pixels)} images"
     tell(
         f"{exact} {_measured(scores.mean, scores.standard_error)} bits per code, {pictures}; "
         f"a blind guess takes {math.log2(model.codec.codebook_size):.1f}",
@@ -103,14 +103,14 @@ def main(argv: list[str]) -> None:
         columns |= _per_dimension(model, head, pixels, scores.bits, arguments.bits, processes)
     if not processes.is_first:
         return
-    write_table(arguments.csv, _rows(pixels, columns), "picture by picture")
+    write_table(arguments.csv, _rows(pixels, columns), "image by image")
     if arguments.map:
         sheet = _map(model, head, pixels, arguments)
-        write_sheet(arguments.map, sheet, "pictures, their reconstructions, and where the bits are", "map")
+        write_sheet(arguments.map, sheet, "images, their reconstructions, and where the bits are", "map")
 
 
 def _measured(mean: float, standard_error: float) -> str:
-    """A mean and its standard error, which a single picture has not."""
+    """A mean and its standard error, which a single image has not."""
     return f"{mean:.4f}" if math.isnan(standard_error) else f"{mean:.4f} ± {standard_error:.4f}"
 
 
@@ -132,7 +132,7 @@ def _per_dimension(
     bits: int,
     processes: Processes,
 ) -> dict[str, list[float]]:
-    """Print the means; what each picture costs, in columns."""
+    """Print the means; what each image costs, in columns."""
     from unmask.evaluation.pixel_likelihood import bits_per_dimension
 
     with bar("scoring pixels") as report:
@@ -153,14 +153,14 @@ def _per_dimension(
 
 
 def _rows(pixels: PixelSet, columns: dict[str, list[float]]) -> Iterator[Sequence[str]]:
-    """The table of all pictures, its heading first."""
+    """The table of all images, its heading first."""
     yield "picture", *columns
     for name, *values in zip(pixels.names, *columns.values(), strict=True):
         yield name, *(f"{value:.6f}" for value in values)
 
 
 def _map(model: "Pipeline", head: "ScaleHead | None", pixels: PixelSet, arguments: Arguments) -> Image.Image:
-    """Rows of a picture, what its codes decode to, the bits of its pixels where scored, and of its codes."""
+    """Rows of an image, what its codes decode to, the bits of its pixels where scored, and of its codes."""
     import torch
     from einops import rearrange, repeat
 
@@ -183,7 +183,7 @@ def _map(model: "Pipeline", head: "ScaleHead | None", pixels: PixelSet, argument
 
 
 def _heat(bits: "Tensor", what: str) -> list[Image.Image]:
-    """(B, H, W) bits as pictures from black over red to white, all on one scale."""
+    """(B, H, W) bits as images from black over red to white, all on one scale."""
     top = bits.flatten().quantile(0.995).clamp(min=1e-9).item()
     print(f"white on the map: {top:.3g} bits {what} or more")
     levels = [Image.fromarray(one) for one in to_levels(bits / top).numpy()]

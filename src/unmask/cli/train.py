@@ -87,7 +87,7 @@ def main(argv: list[str]) -> None:
         engine={"device": arguments.device},
     )
     conclude(train_both(arguments.out, asked), *argv)
-    tell(f"the model: {arguments.out}; new pictures:  unmask sample {arguments.out}", model=arguments.out)
+    tell(f"the model: {arguments.out}; new images:  unmask sample {arguments.out}", model=arguments.out)
     if arguments.page:
         out = arguments.out / "results"
         words = [arguments.out, arguments.data, "--out", out, "--no-train", "--device", arguments.device]

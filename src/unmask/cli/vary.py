@@ -1,4 +1,4 @@
-"""``unmask vary``: a picture, a little different."""
+"""``unmask vary``: an image, a little different."""
 
 from pathlib import Path
 

@@ -78,7 +78,7 @@ class Autoencoder(nn.Module):
         if any(edge < factor or edge % factor for edge in images.shape[2:]):
             height, width = images.shape[2:]
             raise DataError(
-                f"a picture of {width}×{height} pixels does not divide into codes of {factor}×{factor}"
+                f"an image of {width}×{height} pixels does not divide into codes of {factor}×{factor}"
             )
 
 

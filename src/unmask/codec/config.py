@@ -96,10 +96,10 @@ class CodecConfig:
         return int(2 ** (len(self.multipliers) - 1))
 
     def grid(self, size_px: int) -> int:
-        """Codes along the edge of a picture of ``size_px`` pixels."""
+        """Codes along the edge of an image of ``size_px`` pixels."""
         if size_px < self.factor or size_px % self.factor:
             raise ConfigError(
-                f"pictures of {size_px} pixels do not divide into codes of {self.factor} pixels each",
+                f"images of {size_px} pixels do not divide into codes of {self.factor} pixels each",
                 hint=f"--images.size {max(1, round(size_px / self.factor)) * self.factor}",
             )
         return size_px // self.factor
@@ -131,18 +131,18 @@ class LossConfig:
         require_at_least(1, "loss", self, "discriminator_width", "discriminator_layers")
 
     def check_size(self, size_px: int) -> None:
-        """Refuse pictures of which nothing would be left within the networks of the loss."""
+        """Refuse images of which nothing would be left within the networks of the loss."""
         least = {"vgg": 16, "alex": 31, "off": 1}[self.perceptual]
         if size_px < least:
             raise ConfigError(
-                f"loss.perceptual={self.perceptual} wants pictures of {least} pixels, not {size_px}",
+                f"loss.perceptual={self.perceptual} wants images of {least} pixels, not {size_px}",
                 hint="--loss.perceptual off",
             )
         # Each layer halves the picture, and two convolutions without a stride take a row and a column each.
         least = 3 * 2**self.discriminator_layers
         if self.adversarial != "off" and size_px < least:
             raise ConfigError(
-                f"a discriminator of {self.discriminator_layers} layers wants pictures of {least} pixels, "
+                f"a discriminator of {self.discriminator_layers} layers wants images of {least} pixels, "
                 f"not {size_px}",
                 hint="--loss.discriminator-layers 1, or --loss.adversarial off",
             )

@@ -187,5 +187,5 @@ def _unpack(packed: Readable, plain: IO[bytes], most: int) -> None:
     """Copy one file to the other, unless it comes to more than so many bytes."""
     while chunk := packed.read(CHUNK):
         if (most := most - len(chunk)) < 0:
-            raise DamagedError("so few bytes hold no so many: it is no archive of pictures")
+            raise DamagedError("too few bytes for so many: it is no archive of images")
         plain.write(chunk)

@@ -77,7 +77,7 @@ class Source(ABC):
         if entry.problem is not None:
             raise DataError(entry.problem)
         if entry.size_bytes > MAX_FILE_BYTES:
-            raise DataError(f"{entry.size_bytes / 1e9:.1f} GB is more than a picture may have")
+            raise DataError(f"{entry.size_bytes / 1e9:.1f} GB is more than an image may have")
         with reading():
             return self._read(index)
 

@@ -79,7 +79,7 @@ def open_cache(
         if error.errno == errno.ENOSPC:
             message = f"the disk of {cache} is full; what was prepared so far is kept there"
         else:
-            message = f"{cache} cannot hold prepared pictures: {error.strerror}"
+            message = f"{cache} cannot hold prepared images: {error.strerror}"
         raise DataError(message, hint=ELSEWHERE) from error
 
 
@@ -88,7 +88,7 @@ def _check_room(folder: Path, num_pictures: int, layout: Layout) -> None:
     needed, free = num_pictures * layout.row_bytes, shutil.disk_usage(folder).free
     if needed > free:
         raise DataError(
-            f"{num_pictures:,} pictures take {needed / 1e6:,.0f} MB, "
+            f"{num_pictures:,} images take {needed / 1e6:,.0f} MB, "
             f"and {folder.parent} has {free / 1e6:,.0f} MB left",
             hint=ELSEWHERE,
         )

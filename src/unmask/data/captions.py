@@ -76,7 +76,7 @@ def read_list(path: Path, count: int) -> list[Caption]:
     else:
         texts = lines_of(_decoded(_bytes_of(path), str(path)))
     if len(texts) != count:
-        raise DataError(f"{path} captions {len(texts):,} pictures, but there are {count:,}", hint=NONE)
+        raise DataError(f"{path} captions {len(texts):,} images, but there are {count:,}", hint=NONE)
     return [_tidy(text) for text in texts]
 
 
@@ -128,7 +128,7 @@ def _apply_table(
             raise DataError(f"{place}: there is no file_name", hint=NONE)
         image = printable(posixpath.normpath(posixpath.join(folder, row["file_name"])))
         if image not in index_of:
-            raise DataError(f"{place}: {source.name} holds no picture {image}", hint=NONE)
+            raise DataError(f"{place}: {source.name} holds no image {image}", hint=NONE)
         index = index_of[image]
         if index in lines:
             raise DataError(f"{place}: {image} has a caption already, by {lines[index]}", hint=NONE)
@@ -185,7 +185,7 @@ def _from_files_beside(source: Source) -> Captions:
     texts = [_caption_beside(source, beside[stem]) if stem in beside else None for stem in stems]
     kinds = Counter(kind for stem in images for kind in beside[stem])
     ambiguous = [f"{stem}: {', '.join(sorted(beside[stem]))}" for stem in images if len(beside[stem]) > 1]
-    ambiguous += [f"{stem}: {count} pictures share a caption" for stem, count in images.items() if count > 1]
+    ambiguous += [f"{stem}: {count} images share a caption" for stem, count in images.items() if count > 1]
     return Captions(texts, f"{' and '.join(kinds)} files", kinds, ambiguous)
 
 

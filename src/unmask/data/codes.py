@@ -237,7 +237,7 @@ def _stamp_there(out: Path, stamp: Stamp) -> Stamp | None:
         return None
     _check_codec(out, there, stamp.codec)
     if there != stamp:
-        raise DataError(f"{out} holds codes of other pictures or settings", hint="name another --out")
+        raise DataError(f"{out} holds codes of other images or settings", hint="name another --out")
     return there
 
 

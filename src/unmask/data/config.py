@@ -1,4 +1,4 @@
-"""What can be asked of a set of pictures. Free of torch, so that ``--help`` is instant."""
+"""What can be asked of a set of images. Free of torch, so that ``--help`` is instant."""
 
 import math
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ class ImagesConfig:
                 hint="such as  --images.crop random --images.scale 1.5 3",
             )
         if not 0 <= self.shift < self.size:
-            raise ConfigError(f"shift={self.shift} does not keep pictures of {self.size} pixels in sight")
+            raise ConfigError(f"shift={self.shift} does not keep images of {self.size} pixels in sight")
         num_clusters(self.captions)
         _check_colour(self.background)
 
@@ -66,12 +66,12 @@ class ImagesConfig:
 
     @property
     def num_crops(self) -> int:
-        """How many crops of each picture a prior learns from."""
+        """How many crops of each image a prior learns from."""
         return self.crops if self.crop == "random" else 1
 
 
 def num_clusters(captions: str) -> int | None:
-    """N of ``clusters:N``; None of every other way to caption pictures."""
+    """N of ``clusters:N``; None of every other way to caption images."""
     kind, colon, number = captions.partition(":")
     if kind != "clusters":
         return None

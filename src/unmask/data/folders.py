@@ -1,4 +1,4 @@
-"""A whole folder of pictures through one edit."""
+"""A whole folder of images through one edit."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -32,13 +32,13 @@ def edit_folder(
     place, written = Path(out), list[Path]()
     with accessing(Path(folder), "be read"):
         pictures = sorted(path for path in Path(folder).iterdir() if path.suffix.lower() in SUFFIXES)
-    problem: UnmaskError = DataError(f"there are no pictures in {folder}")
+    problem: UnmaskError = DataError(f"there are no images in {folder}")
     names = _names(pictures)
     with accessing(place):
         place.mkdir(parents=True, exist_ok=True)
         if place.samefile(folder):
             hint = "name another folder for the results"
-            raise DataError(f"{out} holds the pictures themselves", hint=hint)
+            raise DataError(f"{out} holds the images themselves", hint=hint)
     with bar("editing") as report:
         for number, (path, name) in enumerate(zip(pictures, names, strict=True)):
             report(number, len(pictures))
@@ -46,7 +46,7 @@ def edit_folder(
                 versions = edit(path)
                 file = place / f"{name}.png"
                 if taken := set(numbered(file, len(versions))).intersection(written):
-                    raise DataError(f"{min(taken)} is the result of another picture", hint="rename one")
+                    raise DataError(f"{min(taken)} is the result of another image", hint="rename one")
             except UnmaskError as error:
                 problem = error
                 on_problem(f"left out: {path.name}: {error}")
@@ -58,23 +58,23 @@ def edit_folder(
 
 
 def _names(pictures: Sequence[Path]) -> list[str]:
-    """A name for the results of each picture: with its suffix where others differ in nothing else."""
+    """A name for the results of each image: with its suffix where others differ in nothing else."""
     stems = Counter(path.stem.casefold() for path in pictures)  # to some disks Cat and cat are one
     names = [path.stem if stems[path.stem.casefold()] == 1 else path.name for path in pictures]
     name, times = Counter(map(str.casefold, names)).most_common(1)[0] if names else ("", 0)
     if times > 1:
-        raise DataError(f"the results of {times} pictures would be {name}.png", hint="rename all but one")
+        raise DataError(f"the results of {times} images would be {name}.png", hint="rename all but one")
     return names
 
 
 def numbered(path: Path, count: int, first: int = 1) -> list[Path]:
-    """Files for so many pictures: the one itself, or several numbered after it."""
+    """Files for so many images: the one itself, or several numbered after it."""
     several = [path.with_stem(f"{path.stem}-{number}") for number in range(first, first + count)]
     return several if count > 1 or first > 1 else [path]
 
 
 def write_beside(pictures: Sequence[Image.Image], path: Path) -> list[Path]:
-    """Write pictures to a file and those numbered after it; what holds another picture stays.
+    """Write images to a file and those numbered after it; what holds another image stays.
 
     Then they have the next free numbers, and written again the same ones.
     """

@@ -62,7 +62,7 @@ class IdxSource(Source):
             path = file.with_name(IMAGES.sub(r"labels\1idx1-ubyte\2", file.name))
             labels = _read_idx(path, num_axes=1).tolist() if path.exists() else [None] * len(images)
             if len(labels) != len(images):
-                raise DataError(f"{path} labels {len(labels):,} pictures, but {file} holds {len(images):,}")
+                raise DataError(f"{path} labels {len(labels):,} images, but {file} holds {len(images):,}")
             captions += [None if label is None else str(label) for label in labels]
         return captions
 

@@ -55,7 +55,7 @@ def selection(mask: Picture | Sequence[float], size: tuple[int, int]) -> Selecte
     if levels.size != size:
         (width, height), (wanted_width, wanted_height) = levels.size, size
         raise DataError(
-            f"the mask has {width}×{height} pixels, but the picture has {wanted_width}×{wanted_height}"
+            f"the mask has {width}×{height} pixels, but the image has {wanted_width}×{wanted_height}"
         )
     selected: Selected = np.asarray(levels) >= 128
     if not selected.any():
@@ -77,7 +77,7 @@ def _boxed(box: Box, size: tuple[int, int]) -> Selected:
     selected[max(top, 0) : max(top + height, 0), max(left, 0) : max(left + width, 0)] = True
     if not selected.any():
         raise DataError(
-            f"the box {left},{top},{width},{height} holds no pixel of the picture, "
+            f"the box {left},{top},{width},{height} holds no pixel of the image, "
             f"which has {size[0]}×{size[1]}; a box is left,top,width,height"
         )
     return selected

@@ -1,4 +1,4 @@
-"""Pictures as a user has them: in files or in memory, one or several."""
+"""Images as a user has them: in files or in memory, one or several."""
 
 import io
 import sys
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Values = Union[npt.NDArray[Any], "Tensor"]  # a name in quotes takes no |
-"""Pixels: bytes, or numbers from 0 to 1; (H, W), (H, W, C) or (C, H, W), and (B, …) of several pictures."""
+"""Pixels: bytes, or numbers from 0 to 1; (H, W), (H, W, C) or (C, H, W), and (B, …) of several images."""
 Picture = Image.Image | str | Path | Values
-"""A picture, or the file that it is in."""
+"""An image, or the file that it is in."""
 Pictures = Picture | Iterable[Picture]
 CHANNELS = (1, 3, 4)
 
 
 def each_picture(pictures: Pictures) -> Iterator[Picture]:
-    """The pictures one by one, be it a single one, a sequence, or an array of several."""
+    """The images one by one, be it a single one, a sequence, or an array of several."""
     if isinstance(pictures, Image.Image | str | Path) or (_is_values(pictures) and pictures.ndim <= 3):
         yield pictures
     elif isinstance(pictures, Iterable):
@@ -39,7 +39,7 @@ def each_picture(pictures: Pictures) -> Iterator[Picture]:
 
 
 def open_picture(picture: Picture, background: str = "white") -> Image.Image:
-    """The picture, upright and opaque."""
+    """The image, upright and opaque."""
     if _is_values(picture):
         picture = _from_values(picture)
     if isinstance(picture, Image.Image):
@@ -49,7 +49,7 @@ def open_picture(picture: Picture, background: str = "white") -> Image.Image:
     path = Path(picture)
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
-            raise DataError("too large for a picture")
+            raise DataError("too large for an image")
         return decode(read_bytes(path, MAX_FILE_BYTES), background=background)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
@@ -58,7 +58,7 @@ def open_picture(picture: Picture, background: str = "white") -> Image.Image:
 
 
 def squares_of(pictures: Pictures, size: int, background: str = "white", batch: int = 1) -> Iterator[Pixels8]:
-    """(B, S, S, 3) pixels of the centres of pictures, so many at a time."""
+    """(B, S, S, 3) pixels of the centres of images, so many at a time."""
     remaining = each_picture(pictures)
     while some := [open_picture(picture, background) for picture in islice(remaining, batch)]:
         yield np.stack([np.asarray(square(picture, size)) for picture in some])
@@ -66,7 +66,7 @@ def squares_of(pictures: Pictures, size: int, background: str = "white", batch: 
 
 def _no_picture(thing: object) -> DataError:
     wanted = "a PIL image, the name of a file, an array or a tensor"
-    return DataError(f"a {type(thing).__name__} is no picture; wanted {wanted}")
+    return DataError(f"a {type(thing).__name__} is no image; wanted {wanted}")
 
 
 def _from_values(values: Values) -> Image.Image:
@@ -75,13 +75,13 @@ def _from_values(values: Values) -> Image.Image:
         array = np.moveaxis(array, 0, 2)
     if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in CHANNELS) or not array.size:
         raise DataError(
-            f"an array of shape {tuple(values.shape)} is no picture; wanted (H, W), (H, W, C) or (C, H, W)"
+            f"an array of shape {tuple(values.shape)} is no image; wanted (H, W), (H, W, C) or (C, H, W)"
         )
     if array.dtype.kind in "fb" and 0 <= array.min() <= array.max() <= 1:
         array = array * np.float64(255)
     elif array.dtype.kind not in "iu" or not 0 <= array.min() <= array.max() <= 255:
         found = f"{array.dtype} from {array.min():.3g} to {array.max():.3g}"
-        raise DataError(f"an array of {found} is no picture; wanted bytes, or numbers from 0 to 1")
+        raise DataError(f"an array of {found} is no image; wanted bytes, or numbers from 0 to 1")
     return Image.fromarray(np.round(array).astype(np.uint8).squeeze(2 if array.shape[2:] == (1,) else ()))
 
 
@@ -98,7 +98,7 @@ def _as_array(values: "Tensor") -> npt.NDArray[Any]:
 
 
 def encoded(picture: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
-    """The bytes of a file with the picture, and in a PNG how it was drawn; options are those of Pillow."""
+    """The bytes of a file with the image, and in a PNG how it was drawn; options are those of Pillow."""
     file = io.BytesIO()
     options = {"pnginfo": chunks_of(picture)} | options if kind == "PNG" else options
     picture.save(file, kind, **options)

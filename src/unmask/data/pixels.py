@@ -81,11 +81,11 @@ def nothing_usable(source: Source, unusable: Sequence[Unusable]) -> DataError:
     if unusable:
         first = unusable[0]
         return DataError(
-            f"none of the {len(unusable)} pictures in {source.name} can be used; "
+            f"none of the {len(unusable)} images in {source.name} can be used; "
             f"the first, {first.name}: {first.reason}"
         )
     others = ", ".join(f"{count} {suffix}" for suffix, count in source.others.most_common(5)) or "nothing"
-    return DataError(f"{source.name} holds no pictures but {others}; wanted {' '.join(sorted(SUFFIXES))}")
+    return DataError(f"{source.name} holds no images but {others}; wanted {' '.join(sorted(SUFFIXES))}")
 
 
 class Pixels:

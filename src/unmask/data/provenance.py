@@ -1,6 +1,6 @@
-"""How a picture was drawn, inside its PNG file: a text chunk of JSON, enough to draw it again.
+"""How an image was drawn, inside its PNG file: a text chunk of JSON, enough to draw it again.
 
-A picture that a model draws has its provenance in ``picture.info["unmask"]``; ``encoded`` writes it. Of a
+An image that a model draws has its provenance in ``picture.info["unmask"]``; ``encoded`` writes it. Of a
 file nothing is believed: what is not exactly as it is written here is not read.
 """
 
@@ -26,7 +26,7 @@ SIGNATURE, HEAD = b"\x89PNG\r\n\x1a\n", KEY.encode() + bytes(5)  # not compresse
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """What a picture depends on, but for pictures that went in. Defaults are not written."""
+    """What an image depends on, but for images that went in. Defaults are not written."""
 
     task: Literal["sample", "canvas", "inpaint", "extend", "vary"] = "sample"
     model: str = ""
@@ -34,11 +34,11 @@ class Provenance:
     fingerprint: str = ""
     seed: int = 0
     number: int = 0
-    """Of the picture within the request."""
+    """Of the image within the request."""
     count: int = 1
-    """Pictures of a sheet, of which this is the first."""
+    """Images of a sheet, of which this is the first."""
     prompt: str | tuple[str, ...] | None = None
-    """Several: along a canvas, or of the pictures of a sheet."""
+    """Several: along a canvas, or of the images of a sheet."""
     negative: str = ""
     guide: str | None = None
     """The fingerprint of a weaker model."""
@@ -65,13 +65,13 @@ class Provenance:
 
 
 def inscribed(picture: Image, provenance: Provenance) -> Image:
-    """The picture, with what ``encoded`` will write into its file."""
+    """The image, with what ``encoded`` will write into its file."""
     picture.info[KEY] = provenance
     return picture
 
 
 def of_sheet(pictures: Sequence[Image]) -> Provenance | None:
-    """How the pictures of a sheet were drawn, if each says so."""
+    """How the images of a sheet were drawn, if each says so."""
     drawn = [picture.info.get(KEY) for picture in pictures]
     known = [one for one in drawn if isinstance(one, Provenance)]
     if len(known) < len(drawn):
@@ -82,7 +82,7 @@ def of_sheet(pictures: Sequence[Image]) -> Provenance | None:
 
 
 def chunks_of(picture: Image) -> PngInfo | None:
-    """What a PNG file of the picture is to say; nothing of one that was opened from a file."""
+    """What a PNG file of the image is to say; nothing of one that was opened from a file."""
     if not isinstance(provenance := picture.info.get(KEY), Provenance):
         return None
     chunks = PngInfo()
@@ -91,7 +91,7 @@ def chunks_of(picture: Image) -> PngInfo | None:
 
 
 def read(data: bytes) -> Provenance | None:
-    """How the picture of a PNG file was drawn, if that stands before its pixels, whole and valid."""
+    """How the image of a PNG file was drawn, if that stands before its pixels, whole and valid."""
     place = len(SIGNATURE) if data.startswith(SIGNATURE) else len(data)
     for _ in range(MAX_CHUNKS):
         head = data[place : place + 8]

@@ -50,7 +50,7 @@ def _open_path(path: Path) -> Source:
             hint=f"what is built in:  {', '.join(BUILTIN_SETS)}",
         )
     if not path.is_file():
-        raise DataError(f"{path} is neither a folder nor a file: pictures are read from any place in it")
+        raise DataError(f"{path} is neither a folder nor a file: images are read from any place in it")
     if path.suffix == ".zip":
         return ZipSource(path)
     if path.name.endswith((".tar", ".tar.gz", ".tgz")):
@@ -60,7 +60,7 @@ def _open_path(path: Path) -> Source:
     if is_idx(path):
         return IdxSource(path, [path])
     raise DataError(
-        f"{path} is neither a folder nor a .zip, .tar, .tar.gz, .npy or -idx3-ubyte of pictures",
+        f"{path} is neither a folder nor a .zip, .tar, .tar.gz, .npy or -idx3-ubyte of images",
         hint=f"the folder it is in:  {path.parent}",
     )
 

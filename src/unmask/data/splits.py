@@ -37,7 +37,7 @@ def split(
     if validation > 0 and len(set(sides.values())) < 2:
         if len(sides) < 2:
             raise DataError(
-                "a single picture, or copies of a single one, cannot be both trained on and held out",
+                "a single image, or copies of a single one, cannot be both trained on and held out",
                 hint="hold none out:  --images.validation 0",
             )
         nearest = min(sides, key=lambda group: abs(_place(group) - validation))

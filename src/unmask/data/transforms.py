@@ -55,7 +55,7 @@ def identify(data: bytes) -> Image.Image:
     try:
         image = Image.open(io.BytesIO(data), formats=FORMATS)
     except UnidentifiedImageError as error:
-        raise DataError("not a picture" if data else "an empty file") from error
+        raise DataError("not an image" if data else "an empty file") from error
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise DataError(TOO_LARGE) from error
     except Exception as error:  # whatever a parser raises on damaged files costs this picture

@@ -2,7 +2,7 @@
 
 ``likelihood_of`` asks a prior's kind, once: what it is trained for and how it is scored follow from there.
 
-Every draw of a score is addressed by (seed, picture): a picture is scored with the same masks whenever it is
+Every draw of a score is addressed by (seed, image): an image is scored with the same masks whenever it is
 scored and whatever batch it is in, so that two checkpoints differ by their weights alone.
 """
 
@@ -35,7 +35,7 @@ class Prior(Denoiser, Protocol):
 
 
 class Score(NamedTuple):
-    """What the codes of some pictures cost."""
+    """What the codes of some images cost."""
 
     nats: Tensor  # (n,) of each picture, all its codes together
     counts: Tensor  # (n, P) masked codes in each draw
@@ -76,7 +76,7 @@ class Bound:
         """What training makes small for some rows of a batch, and the bound in nats a code: two scalars.
 
         ``network`` is the prior as the engine wrapped it.  x0: (B, L + N), of all processes: times and masks
-        are drawn for them as one, so that it does not matter how many processes share them. A picture without
+        are drawn for them as one, so that it does not matter how many processes share them. An image without
         a caption is a row whose words are MASK.
         """
         T, L, mask_id = config.steps, self._prior.caption_length, self._prior.mask_id
@@ -103,7 +103,7 @@ class Bound:
     def score(
         self, codes: Tensor, first: int, *, num_draws: int, num_steps: int | None, seed: int = 0
     ) -> Score:
-        """Score pictures number ``first``, ``first + 1``, … of a set, given their (B, N) codes.
+        """Score images number ``first``, ``first + 1``, … of a set, given their (B, N) codes.
 
         The bound is that of the chain of ``num_steps`` steps, or of its limit with None, and takes
         ``num_draws`` passes, but at least 3.
@@ -127,7 +127,7 @@ class Bound:
         return Score(nats, n, differences + usual.mean(1, keepdim=True))
 
     def code_nats(self, codes: Tensor, first: int, *, num_pairs: int, seed: int = 0) -> Tensor:
-        """(B, N) nats of each code of pictures number ``first`` and on, over how much of the rest is known.
+        """(B, N) nats of each code of images number ``first`` and on, over how much of the rest is known.
 
         A code is revealed when some n of N are still masked, each n as likely as any other. A mask of n codes
         holds a given one with probability n/N, hence the weights 1/n. Masks come in pairs, each other's
@@ -219,7 +219,7 @@ def bits_by_picture(score: Score, num_codes: int) -> Tensor:
 
 
 def bits_per_code(score: Score, num_codes: int) -> tuple[float, float]:
-    """The mean over pictures and its standard error."""
+    """The mean over images and its standard error."""
     bits = bits_by_picture(score, num_codes)
     error = bits.std().item() / math.sqrt(len(bits)) if len(bits) > 1 else math.nan
     return bits.mean().item(), error
@@ -229,7 +229,7 @@ def cost_curve(score: Score, num_codes: int) -> dict[str, list[float]]:
     """h(r): mean nats of a masked code by the share of codes masked, in bins that hold as many draws each.
 
     It tells what revealing a code costs early and late, which is what a sampling schedule is planned with.
-    Every bin has its own draws of other pictures; so each picture counts by how far it is from its mean cost.
+    Every bin has its own draws of other images; so each image counts by how far it is from its mean cost.
     ``error`` is the standard error of each mean, as if every bin had one more draw, as far off as draws of
     all bins usually are: a bin of a few that happen to agree is not sure. Exact scores take no draws, and
     have no curve.

@@ -15,7 +15,7 @@ from unmask.reading import fit
 Moving = float | tuple[float, float]
 """A constant, or one that moves linearly with the share of codes still to draw: from all of them to none."""
 Use = Literal["sample", "canvas", "edit"]
-"""New pictures, pictures larger than those of the training, parts of pictures."""
+"""New images, images larger than those of the training, parts of images."""
 RECOMMENDED, PAPER = "recommended", "paper"
 
 
@@ -28,7 +28,7 @@ class NotGiven:
 
 NOT_GIVEN = NotGiven()
 BUDGETS = "budgets"
-"""Beside the uses of a name: settings for new pictures that were tuned for numbers of steps, a list."""
+"""Beside the uses of a name: settings for new images that were tuned for numbers of steps, a list."""
 CARES = {
     "fast": "at most 16 steps of 4 windows, or enough to cover the codes being drawn",
     "balanced": "at most 32 steps of 14 windows, or enough to cover the codes being drawn",

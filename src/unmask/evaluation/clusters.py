@@ -28,7 +28,7 @@ def captions_of(pixels: Pixels, setting: str, codec: Autoencoder, fingerprint: s
     if count is None:
         return [*train.captions, *validation.captions]
     if count > len(train):
-        raise DataError(f"{len(train)} pictures to train on make no {count} groups of similar ones")
+        raise DataError(f"{len(train)} images to train on make no {count} groups of similar ones")
     inception = weights.available("inception")
     seen = inception_features(codec.device) if inception else latents(codec, fingerprint)
     with bar("looking for groups") as report:

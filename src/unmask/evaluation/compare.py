@@ -1,4 +1,4 @@
-"""Pictures against real ones: the metrics by name, over features that are computed once."""
+"""Images against real ones: the metrics by name, over features that are computed once."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -25,10 +25,10 @@ from unmask.progress import Report, silent
 
 
 class Comparison:
-    """One set of pictures, with which others are compared; what it alone decides is computed once.
+    """One set of images, with which others are compared; what it alone decides is computed once.
 
     It is given by features, or for FID by moments. All of it is taken but for PRDC: a ball's size
-    depends on how many pictures there are, so that as many are taken as there are in the other set, evenly
+    depends on how many images there are, so that as many are taken as there are in the other set, evenly
     spread.
     """
 
@@ -54,7 +54,7 @@ class Comparison:
         return prdc(self._balls(len(fake)), fake, replicates=self._replicates)
 
     def part(self, rows: Sequence[int]) -> "Comparison":
-        """The same with some of the pictures."""
+        """The same with some of the images."""
         return Comparison(self.features[rows], k=self._k, replicates=self._replicates)
 
     @property
@@ -79,7 +79,7 @@ class Comparison:
 
 
 class Reference:
-    """Real pictures, or statistics of them, that samples are compared with."""
+    """Real images, or statistics of them, that samples are compared with."""
 
     def __init__(
         self,
@@ -100,11 +100,11 @@ class Reference:
         self._comparison = Comparison(features, moments, k=k, replicates=replicates)
 
     def look(self, pixels: PixelSet, report: Report = silent) -> Tensor:
-        """(n, D) features of a set's pictures, which the processes share and which are kept."""
+        """(n, D) features of a set's images, which the processes share and which are kept."""
         return features_of(pixels, self._extractor, report=report, processes=self._processes)
 
     def measure(self, metric: Metric, samples: PixelSet, count: int) -> dict[str, Estimate]:
-        """The values of one metric for the first ``count`` of a set's pictures."""
+        """The values of one metric for the first ``count`` of a set's images."""
         fake = features_of(samples, self._extractor)[:count]
         with tuned_allocator():
             if metric != "diversity":
@@ -115,13 +115,13 @@ class Reference:
     def measure_part(
         self, metric: Metric, rows: Sequence[int], samples: PixelSet, numbers: Sequence[int]
     ) -> dict[str, Estimate]:
-        """The values of one metric for some of a set's pictures against some of the real ones."""
+        """The values of one metric for some of a set's images against some of the real ones."""
         with tuned_allocator():
             return self._comparison.part(rows).measure(metric, features_of(samples, self._extractor)[numbers])
 
     def diversity(self, count: int) -> dict[str, Estimate]:
-        """The values that ``count`` of the real pictures have themselves: what samples could reach."""
-        assert isinstance(self._real, PixelSet), "statistics have no pictures to encode"
+        """The values that ``count`` of the real images have themselves: what samples could reach."""
+        assert isinstance(self._real, PixelSet), "statistics have no images to encode"
         rows = self._real.spread(count)
         kinds = usage(torch.bincount(self._kinds[rows]))["perplexity"]
         return _diversity(code_perplexity(self._codec, self._real, rows), kinds)
@@ -134,7 +134,7 @@ class Reference:
 def compare(
     a: Statistics, b: Statistics, metrics: Sequence[Metric], *, replicates: int = REPLICATES
 ) -> dict[str, Estimate]:
-    """The values of fid, kid and prdc for the pictures ``a``, with ``b`` as the real ones."""
+    """The values of fid, kid and prdc for the images ``a``, with ``b`` as the real ones."""
     for one in (a, b):
         one.require(metrics)
     comparison = Comparison(b.features, b.moments, replicates=replicates)
@@ -153,7 +153,7 @@ def _diversity(codes: float, kinds: float) -> dict[str, Estimate]:
 
 
 def reconstructed(codec: Autoencoder, fingerprint: str, pixels: PixelSet) -> PixelSet:
-    """A set of pictures as they come back from a codec, computed as they are read."""
+    """A set of images as they come back from a codec, computed as they are read."""
 
     @torch.no_grad()
     def read(rows: Indices) -> Pixels8:

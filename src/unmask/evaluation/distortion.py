@@ -18,7 +18,7 @@ def psnr(x: Tensor, y: Tensor) -> Tensor:
 
 def ssim(x: Tensor, y: Tensor) -> Tensor:
     """Structural similarity: how alike means, spreads and patterns are, over a sliding Gaussian window."""
-    assert min(x.shape[-2:]) >= WINDOW, f"pictures of {tuple(x.shape[-2:])} are smaller than one window"
+    assert min(x.shape[-2:]) >= WINDOW, f"images of {tuple(x.shape[-2:])} are smaller than one window"
     x, y = x.float(), y.float()
     mean_x, mean_y = _blur(x), _blur(y)
     var_x = _blur(x * x) - mean_x.square()

@@ -56,6 +56,6 @@ def check_width(fake: Tensor, width: int) -> None:
     """Refuse samples whose features are not of the kind that the real pictures have."""
     if fake.shape[1] != width:
         raise DataError(
-            f"the real pictures have {width} features each and the samples {fake.shape[1]}; only features of "
+            f"the real images have {width} features each and the samples {fake.shape[1]}; only features of "
             "one kind compare"
         )

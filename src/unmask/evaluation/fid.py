@@ -36,7 +36,7 @@ class Moments:
         features: (B, D), B of 1 or more, on any device.
         """
         features = features.detach().cpu().double()
-        check(features, "pictures", 1, "a mean takes 1 or more")
+        check(features, "images", 1, "a mean takes 1 or more")
         mean = features.mean(0)
         centred = features - mean
         return cls(len(features), mean, centred.T @ centred)
@@ -58,7 +58,7 @@ class Moments:
     def covariance(self) -> Tensor:
         """The unbiased covariance, (D, D) float64."""
         if self.count < 2:
-            raise DataError(f"a covariance needs 2 pictures or more, and there are {self.count}")
+            raise DataError(f"a covariance needs 2 images or more, and there are {self.count}")
         return self.scatter / (self.count - 1)
 
     @cached_property

@@ -37,7 +37,7 @@ class Inception(nn.Module):
 
         images: (B, 3, H, W) uint8.  Returns (B, 2048) float32.
         """
-        assert images.dtype == torch.uint8, f"Inception takes uint8 pictures, not {images.dtype}"
+        assert images.dtype == torch.uint8, f"Inception takes uint8 images, not {images.dtype}"
         return self.features(resize(images.float()))
 
     @torch.no_grad()

@@ -25,7 +25,7 @@ class Pairs(NamedTuple):
 
 def pairs_of(real: Tensor) -> Pairs:
     """The pairs among (n, D) real features."""
-    check(real, "real pictures", 2, REASON)
+    check(real, "real images", 2, REASON)
     return Pairs(real, _mean_of_pairs(real, _once(real)))
 
 

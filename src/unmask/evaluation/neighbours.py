@@ -1,4 +1,4 @@
-"""Which pictures of a set are nearest to others, and whether samples are nearer than they should be."""
+"""Which images of a set are nearest to others, and whether samples are nearer than they should be."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ BATCH = 32
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A picture of the set that was searched."""
+    """An image of the set that was searched."""
 
     index: int
     """Its number in the set."""
@@ -45,7 +45,7 @@ class Neighbour:
 
 
 class Neighbourhood:
-    """A set of pictures that can be searched; its features are computed once and remembered."""
+    """A set of images that can be searched; its features are computed once and remembered."""
 
     def __init__(
         self,
@@ -57,13 +57,13 @@ class Neighbourhood:
         processes: Group = ALONE,
     ) -> None:
         if not len(pixels):
-            raise DataError("there are no pictures to search")
+            raise DataError("there are no images to search")
         self.pixels, self.by, self._processes = pixels, by, processes
         self._extractor = EXTRACTORS[by](torch.device(device))
         self._features = features_of(pixels, self._extractor, report=report, processes=processes)
 
     def nearest(self, pictures: Sequence[Picture], count: int = 8) -> list[list[Neighbour]]:
-        """The ``count`` nearest of each picture, nearest first; pictures of any size are cut to squares."""
+        """The ``count`` nearest of each image, nearest first; images of any size are cut to squares."""
         distances, indices = self.search(self._squares(pictures), count)
         return [
             [Neighbour(i, self.pixels.names[i], d) for i, d in zip(*row, strict=True)]
@@ -71,28 +71,28 @@ class Neighbourhood:
         ]
 
     def search(self, pixels: Pixels8, count: int) -> tuple[Tensor, Tensor]:
-        """(n, S, S, 3) pictures to the (n, count) distances and numbers of their nearest."""
+        """(n, S, S, 3) images to the (n, count) distances and numbers of their nearest."""
         parts = [self._extractor(pixels[i : i + BATCH]) for i in range(0, len(pixels), BATCH)]
         return self._measured(torch.cat(parts), count)
 
     def distances_of(self, others: PixelSet, report: Report = silent) -> Tensor:
-        """(n,) distances of a set's pictures from the nearest in this one."""
+        """(n,) distances of a set's images from the nearest in this one."""
         features = features_of(others, self._extractor, report=report, processes=self._processes)
         return self._measured(features, 1)[0][:, 0]
 
     def picture(self, index: int) -> Image.Image:
-        """A picture of the set."""
+        """An image of the set."""
         return Image.fromarray(self.pixels.read([index])[0])
 
     def _measured(self, features: Tensor, count: int) -> tuple[Tensor, Tensor]:
         if not 1 <= count <= len(self.pixels):
-            raise DataError(f"{len(self.pixels)} pictures have no {count} nearest", hint="--count 1")
+            raise DataError(f"{len(self.pixels)} images have no {count} nearest", hint="--count 1")
         found = nearest(features, self._features, count)
         return _in_units(found.squares, self.by, features.shape[1]), found.indices
 
     def _squares(self, pictures: Sequence[Picture]) -> Pixels8:
         if not pictures:
-            raise DataError("there are no pictures whose neighbours to find")
+            raise DataError("there are no images whose neighbours to find")
         size = self.pixels.read([0]).shape[1]
         (pixels,) = squares_of(pictures, size, batch=len(pictures))
         return pixels
@@ -118,27 +118,27 @@ SHARP = 0.8  # share of the sharpness of validation pictures below which samples
 
 
 class Memorisation(NamedTuple):
-    """Whether samples are nearer to the training pictures than the validation pictures are."""
+    """Whether samples are nearer to the training images than the validation images are."""
 
     nearer: float
-    """Probability that a sample is nearer than a validation picture: ½ without memorisation, 1 for copies."""
+    """Probability that a sample is nearer than a validation image: ½ without memorisation, 1 for copies."""
     standard_error: float
     """Of that probability, were it ½."""
     sample_median: float
     validation_median: float
     closest: int
-    """Samples that are nearer than any validation picture."""
+    """Samples that are nearer than any validation image."""
 
 
 def memorisation(samples: Tensor, validation: Tensor) -> Memorisation:
-    """Compare distances to the nearest training picture, (n,) of samples and (m,) of validation pictures.
+    """Compare distances to the nearest training image, (n,) of samples and (m,) of validation images.
 
     The test of Mann and Whitney, as Meehan et al. (2020) use it for data copying.
     """
     n, m = len(samples), len(validation)
     if min(n, m) < 2:
         raise DataError(
-            f"{n} samples and {m} validation pictures are too few to compare; 2 of each are the least"
+            f"{n} samples and {m} validation images are too few to compare; 2 of each are the least"
         )
     samples, ordered = samples.sort().values, validation.sort().values
     below = torch.searchsorted(ordered, samples, right=False)
@@ -150,7 +150,7 @@ def memorisation(samples: Tensor, validation: Tensor) -> Memorisation:
 
 
 def sharpness(pixels: Pixels8) -> float:
-    """Mean difference of neighbouring pixels, in levels, of (B, H, W, 3) pictures; blur takes it away."""
+    """Mean difference of neighbouring pixels, in levels, of (B, H, W, 3) images; blur takes it away."""
     levels = pixels.astype(np.float32)
     return float(np.abs(np.diff(levels, axis=1)).mean() + np.abs(np.diff(levels, axis=2)).mean()) / 2
 
@@ -162,7 +162,7 @@ def blur_caution(test: Memorisation, by: Space, samples: Pixels8, validation: Pi
         return None
     return (
         f"samples are blurred: neighbouring pixels differ {share:.2f} times as much as in validation "
-        "pictures; by pixels that lies near to everything, copy or not: look again with --by lpips"
+        "images; by pixels that lies near to everything, copy or not: look again with --by lpips"
     )
 
 

@@ -1,6 +1,6 @@
-"""What a picture costs in bits, pixel by pixel.
+"""What an image costs in bits, pixel by pixel.
 
-A picture x with codes z has −log p(x) ≤ −log p(x | z) − log p(z): the codes are the prior's business, and
+An image x with codes z has −log p(x) ≤ −log p(x | z) − log p(z): the codes are the prior's business, and
 pixels follow a Gaussian round what the decoder makes of the codes, whose spread a small head learns while the
 codec stays as it is. Pixels are levels, so each takes the mass that the Gaussian has on its level, never a
 density: the sum over all levels is 1, and the bound is one on a probability.
@@ -39,21 +39,21 @@ LOG_SCALES = (-4.0, 8.0)  # in levels of 8 bits: from far below one to far above
 
 @dataclass(frozen=True)
 class DimensionBits:
-    """Bits of pictures for each channel of each pixel: a bound, and the two parts that it is made of."""
+    """Bits of images for each channel of each pixel: a bound, and the two parts that it is made of."""
 
     of_pixels: list[float]
-    """What the pixels of each picture cost given its codes."""
+    """What the pixels of each image cost given its codes."""
     of_codes: list[float]
-    """What the codes of each picture cost."""
+    """What the codes of each image cost."""
 
     @property
     def bits(self) -> list[float]:
-        """What each picture costs: both together."""
+        """What each image costs: both together."""
         return [a + b for a, b in zip(self.of_pixels, self.of_codes, strict=True)]
 
     @property
     def mean(self) -> float:
-        """The mean over the pictures."""
+        """The mean over the images."""
         return mean_of(torch.tensor(self.bits, dtype=torch.float64)).value
 
     @property
@@ -153,7 +153,7 @@ def scale_head(
     It is fitted on ``pixels`` once and then read from the cache folder.
     """
     if not len(pixels):
-        raise DataError("there are no pictures to fit the spread of pixels on", hint="name some:  --fit DATA")
+        raise DataError("there are no images to fit the spread of pixels on", hint="name some:  --fit DATA")
     key = combined_hash([RECIPE, fingerprint, pixels.fingerprint, steps])
     with files.in_cache("the spread of pixels") as folder:
         path = folder / f"{key}.scale"
@@ -180,7 +180,7 @@ def _remembered(codec: Autoencoder, path: Path) -> ScaleHead | None:
 
 
 def fit_scale(codec: Autoencoder, pixels: PixelSet, *, steps: int, report: Report = silent) -> ScaleHead:
-    """A head that makes the pictures likely; the codec is not touched."""
+    """A head that makes the images likely; the codec is not touched."""
     head, batches = _new_head(codec), Batches(pixels, batch=FIT_BATCH, seed=0, flip=False)
     optimizer = torch.optim.Adam(head.parameters(), lr=FIT_RATE)
     for step in range(steps):

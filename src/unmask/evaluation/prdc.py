@@ -27,7 +27,7 @@ class Balls(NamedTuple):
 
 def balls_of(features: Tensor, k: int = NEIGHBOURS) -> Balls:
     """The balls that reach to the k-th nearest neighbours of (n, D) features."""
-    check(features, "pictures", k + 1, f"{k} nearest neighbours of each take {k + 1} or more")
+    check(features, "images", k + 1, f"{k} nearest neighbours of each take {k + 1} or more")
     return Balls(features, nearest(features, features, k + 1).squares[:, -1:], k)
 
 

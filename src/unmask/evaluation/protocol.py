@@ -11,7 +11,7 @@ FORMAT = "8 bits a channel, lossless"
 
 
 def resizing(images: ImagesConfig, split: str) -> str:
-    """How real pictures become those that are compared with a model's; a whole set is not cut into crops."""
+    """How real images become those that are compared with a model's; a whole set is not cut into crops."""
     if images.crop == "centre" or split == "all":
         return RESIZE
     edge = "its edge 1/{:g} to 1/{:g} of the shorter side".format(*images.scale)
@@ -23,7 +23,7 @@ class Protocol:
     """What was compared with what, and how; it stands beside every result."""
 
     what: str
-    """samples, reconstructions, validation pictures, or pictures of another set"""
+    """samples, reconstructions, validation images, or images of another set"""
     pictures: int
     """How many of them."""
     reference: str
@@ -32,26 +32,26 @@ class Protocol:
     """Which side of it: train, validation or all."""
     reference_pictures: int
     size_px: int | None
-    """None: every picture as large as it is."""
+    """None: every image as large as it is."""
     features: str
     """The network, and which weights."""
     resize: str = RESIZE
     format: str = FORMAT
 
     def __str__(self) -> str:
-        split = "all pictures" if self.split == "all" else f"{self.split} split"
+        split = "all images" if self.split == "all" else f"{self.split} split"
         size = f"{self.size_px}×{self.size_px}" if self.size_px else "whole, at their own sizes"
         return (
-            f"{self.pictures:,} {self.what} against {self.reference_pictures:,} pictures of {self.reference} "
+            f"{self.pictures:,} {self.what} against {self.reference_pictures:,} images of {self.reference} "
             f"({split}), {size}; {self.format}; {self.resize}; {self.features}"
         )
 
 
 def caution(pictures: int) -> str | None:
-    """What must be said beside an FID over so many pictures, if anything."""
+    """What must be said beside an FID over so many images, if anything."""
     if pictures >= FEW:
         return None
     return (
-        f"FID over {pictures:,} pictures comes out too high, the more so the fewer they are; below {FEW:,} "
+        f"FID over {pictures:,} images comes out too high, the more so the fewer they are; below {FEW:,} "
         "it compares only with metrics of the same counts"
     )

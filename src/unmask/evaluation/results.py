@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from unmask.evaluation.estimate import Estimate
 
 Row = dict[str, Any]
-"""Settings and metrics of one set of pictures: ``fid`` is a metric, ``fid_error`` its standard error."""
+"""Settings and metrics of one set of images: ``fid`` is a metric, ``fid_error`` its standard error."""
 
 ALWAYS = ("steps", "temperature", "schedule", "order")  # shown whether they were swept or not
 PANELS = 4  # in a row of the plot
+ONCE = ("held-out pictures", "validation pictures")  # what validation images were called before
 OLDER = ("unmask", "model", "protocol", "options", "caution", "real", "results")  # without a checksum
 
 
@@ -43,7 +44,7 @@ def samples_folder(folder: Path, settings: Settings) -> Path:
 class Results:
     """``results.json`` in a folder, and what else is made of it.
 
-    A configuration stands for the samples of one setting, None for pictures that no sampler has made. Of
+    A configuration stands for the samples of one setting, None for images that no sampler has made. Of
     several processes one keeps what they all take in.
     """
 
@@ -57,11 +58,11 @@ class Results:
         self._about = {"model": model, "protocol": asdict(protocol), "options": options}
         self.rows: list[Row] = []
         self.real: Row = {}
-        """Metrics that real pictures have by themselves."""
+        """Metrics that real images have by themselves."""
         self._load()
 
     def row(self, config: Settings | None, label: str | None = None) -> Row | None:
-        """Settings and metrics of what has been measured, of all pictures or of those of a label."""
+        """Settings and metrics of what has been measured, of all images or of those of a label."""
         settings = _settings(config).items()
         alike = (row for row in self.rows if settings <= row.items())
         return next((row for row in alike if row.get("label") == label), None)
@@ -84,12 +85,12 @@ class Results:
         self._save()
 
     def add_real(self, values: "Mapping[str, Estimate]") -> None:
-        """Take in metrics of the real pictures and save them."""
+        """Take in metrics of the real images and save them."""
         self.real.update(plain(values))
         self._save()
 
     def table(self, columns: Sequence[str]) -> Table:
-        """A line for each setting and, where they have any, one for the real pictures."""
+        """A line for each setting and, where they have any, one for the real images."""
         table, settings = table_of(self.rows, columns), _shown(self.rows)
         if self.real.keys() & set(columns):
             blank = ["real"] + [""] * (len(settings) - 1) if settings else []
@@ -127,8 +128,8 @@ class Results:
             with parsing():
                 content = unsealed(read_json(path), OLDER)
                 there = {name: content[name] for name in self._about}
-                if there["protocol"]["what"] == "held-out pictures":  # as they were called at first
-                    there["protocol"]["what"] = "validation pictures"
+                if there["protocol"]["what"] in ONCE:
+                    there["protocol"]["what"] = "validation images"
                 self.rows = [_complete(row) for row in content["results"]]
                 self.real = _checked(content["real"])
         except FileNotFoundError:

@@ -1,8 +1,8 @@
-"""What metrics need of a set of pictures, from the pictures themselves or from one file.
+"""What metrics need of a set of images, from the images themselves or from one file.
 
 NAME.safetensors   mean        (D,) float64
                    covariance  (D, D) float64, unbiased
-                   features    (pictures, D) float32, if they were asked for
+                   features    (images, D) float32, if they were asked for
                    metadata    about: as JSON the fields of Statistics that are no tensors, and the
                                SHA-256 of all tensors
 """
@@ -48,18 +48,18 @@ BATCH = 32
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Statistics:
-    """Inception features of a set of pictures, or their mean and covariance alone."""
+    """Inception features of a set of images, or their mean and covariance alone."""
 
     name: str
-    """Where the pictures came from."""
+    """Where the images came from."""
     size_px: int | None
-    """Edge of the centre squares that were taken; None: whole pictures, at their own sizes."""
+    """Edge of the centre squares that were taken; None: whole images, at their own sizes."""
     fingerprint: str
     """A hash of all features, whether they are here or not."""
     moments: Moments
     features: Tensor | None = None
     left_out: int = 0
-    """Pictures that could not be used."""
+    """Images that could not be used."""
 
     def __len__(self) -> int:
         return self.moments.count
@@ -67,9 +67,7 @@ class Statistics:
     def require(self, metrics: Sequence[Metric]) -> None:
         """Refuse metrics that need more than is here."""
         if "diversity" in metrics:
-            raise ConfigError(
-                "diversity is measured on pictures, not on statistics", hint="--metrics fid,kid"
-            )
+            raise ConfigError("diversity is measured on images, not on statistics", hint="--metrics fid,kid")
         others = [metric for metric in metrics if metric != "fid"]
         if self.features is None and others:
             raise ConfigError(
@@ -98,7 +96,7 @@ class Statistics:
 
 
 def is_statistics(spec: str) -> bool:
-    """Whether what names pictures names a file of statistics."""
+    """Whether what names images names a file of statistics."""
     return Path(spec).suffix == SUFFIX
 
 
@@ -111,8 +109,8 @@ def load_statistics(path: Path) -> Statistics:
         raise DataError(f"{path} cannot be opened: {reason(error)}") from error
     except DamagedError as error:
         raise DataError(
-            f"{path} holds no statistics of pictures: {error}",
-            hint=f"make them:  unmask fid PICTURES --save {path}",
+            f"{path} holds no statistics of images: {error}",
+            hint=f"make them:  unmask fid IMAGES --save {path}",
         ) from error
 
 
@@ -146,17 +144,17 @@ def statistics_of(
     bar: Bar = no_bar,
     processes: Group = ALONE,
 ) -> list[Statistics]:
-    """Those of sets of pictures and of files, all at one size: ``size``, or else that of the files.
+    """Those of sets of images and of files, all at one size: ``size``, or else that of the files.
 
-    Without either, whole pictures go to Inception at their own sizes. ``processes`` share the work.
+    Without either, whole images go to Inception at their own sizes. ``processes`` share the work.
     """
     if size is not None and size < 1:
         raise ConfigError(f"--size {size} is not a number of pixels; 1 is the least")
     saved = {spec: load_statistics(Path(spec)) for spec in sets if is_statistics(spec)}
     sizes = {one.size_px for one in saved.values()} | ({size} if size else set())
     if len(sizes) > 1:
-        found = " and ".join(f"{size} px" if size else "pictures' own sizes" for size in sizes)
-        raise ConfigError(f"only pictures of one size compare, and there are {found}")
+        found = " and ".join(f"{size} px" if size else "images' own sizes" for size in sizes)
+        raise ConfigError(f"only images of one size compare, and there are {found}")
     size = sizes.pop() if sizes else None
     network = Inception().to(device) if len(saved) < len(set(sets)) else None
     return [
@@ -168,7 +166,7 @@ def statistics_of(
 def _look(
     source: Source, network: Inception | None, size: int | None, bar: Bar, processes: Group
 ) -> Statistics:
-    """Those of every usable picture; features are computed once and kept in the cache folder."""
+    """Those of every usable image; features are computed once and kept in the cache folder."""
     assert network is not None
     layout = Layout(file="features.npy", shape=(WIDTH,), dtype=np.dtype(np.float32))
     device = next(network.parameters()).device
@@ -211,7 +209,7 @@ def _look(
 
 
 def _levels(source: Source, index: int, size: int | None) -> Tensor | Unusable:
-    """One picture as Inception takes it, (1, 3, 299, 299) float32 in [0, 255]."""
+    """One image as Inception takes it, (1, 3, 299, 299) float32 in [0, 255]."""
     try:
         image = decode(source.read(index))
     except DataError as error:

@@ -1,4 +1,4 @@
-"""A model at work on pictures of any size, window by window."""
+"""A model at work on images of any size, window by window."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ class Editor:
     factor: int
     """Pixels along the edge of a code."""
     background: str
-    """What shows where a picture is transparent."""
+    """What shows where an image is transparent."""
     request: Request
     prompts: Sequence[str] = ("",)
     """What to draw; on a canvas along its longer side."""
@@ -43,7 +43,7 @@ class Editor:
     def __post_init__(self) -> None:
         if self.sampler.prior.causal:
             raise ConfigError(
-                "an autoregressive prior draws codes in one order only: it fills in no part of a picture and "
+                "an autoregressive prior draws codes in one order only: it fills in no part of an image and "
                 "no larger canvas",
                 hint="train an absorbing one:  unmask train prior CODEC DATA --kind absorbing",
             )
@@ -87,7 +87,7 @@ class Editor:
         return inscribed(picture, replace(editor.origin, task="canvas", size=size, settings=work.settings))
 
     def grid(self, size: tuple[int, int]) -> tuple[int, int]:
-        """Rows and columns of codes of a picture of (width, height) pixels; refused if it cannot be drawn."""
+        """Rows and columns of codes of an image of (width, height) pixels; refused if it cannot be drawn."""
         (width, height), (h, w) = size, self.window
         rows, columns = -(-height // self.factor), -(-width // self.factor)
         if rows < h or columns < w:

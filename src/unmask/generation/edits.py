@@ -1,4 +1,4 @@
-"""Parts of pictures drawn again, and what could lie beyond their edges."""
+"""Parts of images drawn again, and what could lie beyond their edges."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -109,19 +109,19 @@ def extend(
 
 @dataclass(frozen=True)
 class Edit:
-    """A part of a picture that is to be drawn again."""
+    """A part of an image that is to be drawn again."""
 
     editor: Editor
     patch: Patch
     crop: Sides
-    """What to cut out of the picture afterwards."""
+    """What to cut out of the image afterwards."""
     origin: Provenance
 
     @torch.no_grad()
     def draw(self, count: int, *, rank: bool = False, watch: Watch | None = None) -> list[Image.Image]:
-        """Versions of the picture; with ``rank`` the one whose new codes are likeliest first."""
+        """Versions of the image; with ``rank`` the one whose new codes are likeliest first."""
         if count < 1:
-            raise ConfigError(f"{count} pictures cannot be drawn; 1 is the least", hint="--count 4")
+            raise ConfigError(f"{count} images cannot be drawn; 1 is the least", hint="--count 4")
         editor, grid, request = self.editor, self.patch.grid, self.editor.request
         work = plan_work(request.settings, torch.from_numpy(self.patch.masked), editor.window)
         settings, seed, watch = work.settings, request.seed, watch or request.watch
@@ -154,7 +154,7 @@ class Edit:
         ]
 
     def show(self, codes: Tensor) -> list[Image.Image]:
-        """(B, N) codes of the patch, as ``on_step`` sees them, to pictures, grey where they are MASK."""
+        """(B, N) codes of the patch, as ``on_step`` sees them, to images, grey where they are MASK."""
         images = self.editor.decode(rearrange(codes, "B (h w) -> B h w", h=self.patch.grid[0]))
         return self._pasted(images)
 
@@ -200,7 +200,7 @@ def selected(
     strength: float = 1.0,
     unlikely: bool = False,
 ) -> Edit:
-    """The edit that draws again what a mask or a box selects of a picture, or a share of its codes."""
+    """The edit that draws again what a mask or a box selects of an image, or a share of its codes."""
     if not 0 < strength <= 1:
         raise ConfigError(f"strength {strength} should be above 0 and at most 1", hint="--strength 0.3")
     picture, box = open_picture(image, editor.background), box_of(mask)
@@ -209,14 +209,14 @@ def selected(
 
 
 def varied(editor: Editor, image: Picture, strength: float, *, unlikely: bool = False) -> Edit:
-    """The edit that draws again a share of all codes of a picture."""
+    """The edit that draws again a share of all codes of an image."""
     picture = open_picture(image, editor.background)
     edit = selected(editor, picture, (0, 0, *picture.size), 0, strength=strength, unlikely=unlikely)
     return replace(edit, origin=replace(edit.origin, task="vary", box=None, seam=None))
 
 
 def beyond(editor: Editor, image: Picture, margins: Sides, seam: int | None = None) -> Edit:
-    """The edit that draws what lies beyond the edges of a picture, so many pixels on each side."""
+    """The edit that draws what lies beyond the edges of an image, so many pixels on each side."""
     left, top, right, bottom = margins
     if min(margins) < 0 or not any(margins):
         raise ConfigError(

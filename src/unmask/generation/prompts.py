@@ -12,16 +12,16 @@ from unmask.errors import ConfigError
 from unmask.rng import derive
 
 Prompt = str | Sequence[str] | None
-"""A text for all pictures, or one for each in turn; None: captions of the training. Empty: nothing."""
+"""A text for all images, or one for each in turn; None: captions of the training. Empty: nothing."""
 
 
 def tells(prompt: Prompt) -> bool:
-    """Whether it says anything of any picture."""
+    """Whether it says anything of any image."""
     return prompt is None or any(text.strip() for text in ([prompt] if isinstance(prompt, str) else prompt))
 
 
 def prompt_of(prompt: Prompt, image: int) -> str | None:
-    """What is asked for of one picture, by its number within a request."""
+    """What is asked for of one image, by its number within a request."""
     if prompt is None or isinstance(prompt, str):
         return prompt
     return prompt[image % len(prompt)] if prompt else ""
@@ -44,7 +44,7 @@ class Words:
         if self.vocabulary is None:
             raise ConfigError(
                 "this model was trained without captions",
-                hint="train another on pictures with captions: docs/captions.md",
+                hint="train another on images with captions: docs/captions.md",
             )
         return self.vocabulary
 
@@ -71,14 +71,14 @@ class Words:
         return ids.masked_fill(ids == self.mask_id, self.mask_id + 1 + END)
 
     def of(self, prompt: Prompt, images: range, seed: int) -> Tensor:
-        """(len(images), L) ids of what is asked for, by the numbers of pictures within a request."""
+        """(len(images), L) ids of what is asked for, by the numbers of images within a request."""
         if prompt is None and self.vocabulary and self.captions:
             encoded = [self.vocabulary.encode(caption) for caption in self.drawn(images, seed)]
             return torch.tensor(encoded) + self.mask_id + 1
         return torch.stack([self.ids(prompt_of(prompt or "", image) or "") for image in images])
 
     def drawn(self, images: range, seed: int) -> list[str]:
-        """Captions of the training, as frequent as there, for pictures of which nothing is asked."""
+        """Captions of the training, as frequent as there, for images of which nothing is asked."""
         if not self.captions:
             raise ConfigError(
                 "this model does not say which captions it was trained with", hint="leave out --by-label"

@@ -192,7 +192,7 @@ class Sampler:
         return [Given(guided, words=words) if len(words) else guided for words in ids]
 
     def origin(self, request: Request) -> Provenance:
-        """How a picture was drawn, as far as the request says it."""
+        """How an image was drawn, as far as the request says it."""
         return Provenance(
             model=self._name,
             fingerprint=self.fingerprint,

@@ -1,4 +1,4 @@
-"""A model that looks at pictures: how likely they are, what they show, which label they have."""
+"""A model that looks at images: how likely they are, what they show, which label they have."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -33,10 +33,10 @@ class Scores:
 
 @dataclass(frozen=True)
 class Viewer:
-    """A codec for pictures, and a prior that says what it thinks of their codes."""
+    """A codec for images, and a prior that says what it thinks of their codes."""
 
     encode: Callable[[Pictures | PixelSet], Iterator[Tensor]]
-    """Pictures to (B, N) codes of a few of them at a time."""
+    """Images to (B, N) codes of a few of them at a time."""
     sampler: Sampler
 
     @torch.no_grad()
@@ -61,7 +61,7 @@ class Viewer:
             raise ConfigError(f"draws {draws} and steps {steps} score nothing; 1 of each is the least")
         known = pictures if isinstance(pictures, PixelSet) else list(each_picture(pictures))
         if not len(known):
-            raise DataError("there are no pictures to score")
+            raise DataError("there are no images to score")
         likelihood, N = self.sampler.likelihood, self.sampler.prior.num_positions
 
         def cost(numbers: range) -> Iterator[Score]:
@@ -109,8 +109,8 @@ class Viewer:
     ) -> list[dict[str, float]]:
         """The probability of each of ``labels`` for each image, the most likely first.
 
-        With ``by="label"`` it is p(label | picture), exactly. With ``by="picture"`` it follows from
-        p(picture | label) with equally frequent labels; for an absorbing prior that is a bound, estimated
+        With ``by="label"`` it is p(label | image), exactly. With ``by="picture"`` it follows from
+        p(image | label) with equally frequent labels; for an absorbing prior that is a bound, estimated
         from ``draws`` masks.
         """
         prior = self.sampler.prior

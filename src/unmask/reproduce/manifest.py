@@ -8,7 +8,7 @@ from unmask.reproduce.steps import Step
 from unmask.reproduce.verdicts import Arms, Test
 
 DEBIAN = "/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz"
-"""Where the package dataset-fashion-mnist puts the pictures."""
+"""Where the package dataset-fashion-mnist puts the images."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +21,7 @@ class Scale:
     codec: str
     """The settings of every codec."""
     colour: str | None
-    """Pictures for what needs colour. None: the same as for all else."""
+    """Images for what needs colour. None: the same as for all else."""
     adversarial: str
     """The settings of every codec with a discriminator."""
     prior: str
@@ -29,13 +29,13 @@ class Scale:
     long: str
     """The settings of a prior that is trained until validations bring nothing new."""
     codes: int
-    """N, codes of a picture."""
+    """N, codes of an image."""
     size: int
-    """Edge of a picture in pixels."""
+    """Edge of an image in pixels."""
     count: int
     """Samples that metrics are computed from."""
     few: int
-    """Pictures of what takes longer: edits, and windows of canvases."""
+    """Images of what takes longer: edits, and windows of canvases."""
     budget: float
     """Minutes that codec and prior take together on one quiet core, and so what another method gets."""
     minutes: Mapping[str, float]
@@ -103,7 +103,7 @@ class Lab:
 
     @property
     def data(self) -> str:
-        """The pictures, as they stand in a line with places for folders."""
+        """The images, as they stand in a line with places for folders."""
         return quote(self.pictures).replace("{", "{{").replace("}", "}}")
 
     @property

@@ -134,7 +134,7 @@ def windows(
 def metrics(pictures: Pixels8, real: PixelSet) -> Found:
     """FID, KID and PRDC of (n, S, S, 3) pictures against real ones."""
     extractor = inception_features(torch.device("cpu"))
-    with bar("looking at real pictures") as report:
+    with bar("looking at real images") as report:
         comparison = Comparison(features_of(real, extractor, report=report))
     parts = []
     with bar("measuring") as report:

@@ -96,7 +96,7 @@ class Bundle:
         match self.about.get("image_size"):
             case int(size) if 0 < size <= MAX_EDGE_PX:
                 return size
-        raise BundleError("the model does not say for pictures of how many pixels it is: about.image_size")
+        raise BundleError("the model does not say for images of how many pixels it is: about.image_size")
 
     @property
     def parts(self) -> dict[str, Part]:

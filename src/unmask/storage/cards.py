@@ -26,7 +26,7 @@ RECONSTRUCT = "model.reconstruct(pictures)      # PIL images in, PIL images out"
 
 
 def check_card(folder: Path) -> None:
-    """Refuse a folder with a README.md or a picture of somebody else's, which the card would replace."""
+    """Refuse a folder with a README.md or an image of somebody else's, which the card would replace."""
     card = folder / "README.md"
     begin = card.read_bytes()[: len(HEAD)] if card.is_file() else b""
     if begin != HEAD.encode() and (card.exists() or (folder / PICTURE).exists()):
@@ -61,7 +61,7 @@ def _describe(model: Bundle) -> str:
     size, codec = model.image_size, model.codec.config
     edge = size // 2 ** (len(codec["multipliers"]) - 1)
     sentences = [
-        f"A VQ codec that turns pictures of {size}×{size} pixels into {edge}×{edge} codes of "
+        f"A VQ codec that turns images of {size}×{size} pixels into {edge}×{edge} codes of "
         f"{codec['quantizer']['codebook_size']:,} and back ({_parameters(model.codec)})."
     ]
     if model.prior:

@@ -148,9 +148,9 @@ def _add_jobs(routes: APIRouter, studio: Studio) -> None:
 
     @routes.get("/jobs/{job_id}/events", **GET, response_class=StreamingResponse)
     async def events(job: Found) -> StreamingResponse:
-        """Server-sent events: `job`, which is the job as it stands, and `preview`, its pictures so far.
+        """Server-sent events: `job`, which is the job as it stands, and `preview`, its images so far.
 
-        Of a preview only pictures that changed are sent; in place of the others stands null.
+        Of a preview only images that changed are sent; in place of the others stands null.
         """
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(studio.follow(job), media_type="text/event-stream", headers=headers)
@@ -160,7 +160,7 @@ def _add_jobs(routes: APIRouter, studio: Studio) -> None:
         """A result, as a PNG file."""
         pictures = job.outcome.pictures if job.outcome else []
         if number >= len(pictures):
-            raise HTTPException(404, f"the job has {len(pictures)} pictures")
+            raise HTTPException(404, f"the job has {len(pictures)} images")
         headers = {"Cache-Control": "private, max-age=900, immutable"}
         return Response(pictures[number], media_type="image/png", headers=headers)
 
@@ -170,7 +170,7 @@ def _event(name: str, data: dict[str, Any]) -> str:
 
 
 def _changes(before: tuple[bytes, ...], now: tuple[bytes, ...]) -> list[str | None]:
-    """Addresses of the pictures that are not as they were; None for the others and those to come."""
+    """Addresses of the images that are not as they were; None for the others and those to come."""
     pairs = zip_longest(before[: len(now)], now)
     return [None if old == new or not new else _address(new) for old, new in pairs]
 

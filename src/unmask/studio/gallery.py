@@ -97,7 +97,7 @@ class Gallery:
             used = sum(one.bytes for one in self._kept.values())
             if used + len(data) > self._most or len(self._kept) >= MAX_GALLERY_PICTURES:
                 raise DataError(
-                    f"the gallery is full: {len(self._kept):,} pictures, {used / 2**20:,.0f} MiB",
+                    f"the gallery is full: {len(self._kept):,} images, {used / 2**20:,.0f} MiB",
                     hint="delete some, or begin another:  unmask studio --keep FOLDER",
                 )
             name = f"{time.time_ns() // 10**6:013d}-{secrets.token_hex(4)}"

@@ -1,4 +1,4 @@
-"""Routes of the gallery, and of files that say how their pictures were drawn."""
+"""Routes of the gallery, and of files that say how their images were drawn."""
 
 from itertools import islice
 from typing import Annotated, Any
@@ -13,7 +13,7 @@ from unmask.studio.limits import MAX_GALLERY_PAGE
 from unmask.studio.pictures import decoded
 from unmask.studio.schema import GalleryView, KeptView, Look, OriginView, Stars, refusals
 
-GONE = "there is no such picture in the gallery"
+GONE = "there is no such image in the gallery"
 Name = Annotated[str, Path(pattern=f"^{ID.pattern}$")]
 
 
@@ -37,7 +37,7 @@ def gallery_api(gallery: Gallery | None) -> APIRouter:
 
     @routes.post("/origin", responses=refusals(411, 413, 422))
     def look(request: Look) -> OriginView:
-        """How the picture of a PNG file was drawn, if the file says so. Its pixels are not looked at."""
+        """How the image of a PNG file was drawn, if the file says so. Its pixels are not looked at."""
         return OriginView(origin=_plain(read(decoded(request.image))))
 
     @routes.get("/gallery", responses=refusals(422))
@@ -47,7 +47,7 @@ def gallery_api(gallery: Gallery | None) -> APIRouter:
         before: Annotated[str | None, Query(pattern=f"^{ID.pattern}$")] = None,
         limit: Annotated[int, Query(ge=1, le=MAX_GALLERY_PAGE)] = 60,
     ) -> GalleryView:
-        """Pictures of the gallery, the newest first; `before` one of them, for those after it."""
+        """Images of the gallery, the newest first; `before` one of them, for those after it."""
         if gallery is None:
             return GalleryView(keeping=False, pictures=[], total=0, more=False)
         some = list(islice(gallery.search(words, starred=starred, before=before), limit + 1))
@@ -56,7 +56,7 @@ def gallery_api(gallery: Gallery | None) -> APIRouter:
 
     @routes.get("/gallery/{kept_id}", responses=refusals(404, 422), response_class=Response)
     def picture(gallery: There, kept: Found) -> Response:
-        """A picture of the gallery, as a PNG file."""
+        """An image of the gallery, as a PNG file."""
         try:
             data = gallery.path(kept).read_bytes()
         except FileNotFoundError:  # its folder is its owner's
@@ -66,12 +66,12 @@ def gallery_api(gallery: Gallery | None) -> APIRouter:
 
     @routes.put("/gallery/{kept_id}", responses=refusals(404, 411, 413, 422))
     def star(gallery: There, kept: Found, request: Stars) -> KeptView:
-        """Give a picture a star, or take it."""
+        """Give an image a star, or take it."""
         return _view(gallery.star(kept, request.starred))
 
     @routes.delete("/gallery/{kept_id}", responses=refusals(404, 422))
     def delete(gallery: There, kept: Found) -> KeptView:
-        """Delete a picture and its file."""
+        """Delete an image and its file."""
         gallery.remove(kept)
         return _view(kept)
 

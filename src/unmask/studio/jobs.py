@@ -236,7 +236,7 @@ class Reporter:
         if job.seconds > jobs.limits.run_seconds:
             raise ConfigError(
                 f"this takes longer than the {jobs.limits.run_seconds:.0f} seconds that a job may take",
-                hint="take fewer steps, fewer pictures, a smaller canvas or a larger stride",
+                hint="take fewer steps, fewer images, a smaller canvas or a larger stride",
             )
         with jobs.lock:
             job.progress = done / total

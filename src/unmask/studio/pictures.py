@@ -24,7 +24,7 @@ def receive(text: str, *, background: str) -> Image.Image:
         with _ROOM.taken(image.width * image.height):
             return develop(image, background)
     except DataError as error:
-        raise DataError(f"the picture cannot be used: {error}") from None
+        raise DataError(f"the image cannot be used: {error}") from None
 
 
 def decoded(text: str) -> bytes:
@@ -32,7 +32,7 @@ def decoded(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise DataError("the picture is not base64") from None
+        raise DataError("the image is not base64") from None
 
 
 def thumbnail(picture: Image.Image) -> bytes:

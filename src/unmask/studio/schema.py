@@ -24,12 +24,12 @@ Picture = Annotated[
     str,
     Field(
         max_length=MAX_UPLOAD_BYTES,
-        description="A picture file (PNG, JPEG, WebP, GIF, BMP, TIFF), its bytes in base64.",
+        description="An image file (PNG, JPEG, WebP, GIF, BMP, TIFF), its bytes in base64.",
         json_schema_extra={"contentEncoding": "base64"},
     ),
 ]
 Name = Annotated[str, Field(max_length=1024, description="One of the names that the server lists.")]
-Seed = Annotated[int, Field(ge=0, le=2**32 - 1, description="The same seed gives the same pictures.")]
+Seed = Annotated[int, Field(ge=0, le=2**32 - 1, description="The same seed gives the same images.")]
 Count = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 Edge = Annotated[int, Field(ge=1, le=MAX_EDGE_PX)]
 Margin = Annotated[int, Field(ge=0, le=MAX_EDGE_PX)]
@@ -43,7 +43,7 @@ Unlikely = Annotated[
 ]
 
 
-PROMPT = "What to draw, if the model knows words; null: new pictures as in training."
+PROMPT = "What to draw, if the model knows words; null: new images as in training."
 
 
 class _Request(BaseModel):
@@ -108,7 +108,7 @@ def _kind(setting: Setting) -> Any:
 
 @_with_settings("sample")
 class Sample(Drawing):
-    """Draw new pictures."""
+    """Draw new images."""
 
     prompt: Words | None = Field(default=None, description=PROMPT)
     count: Count = 1
@@ -117,7 +117,7 @@ class Sample(Drawing):
 
 @_with_settings("canvas")
 class Canvas(Drawing):
-    """Draw a picture larger than those of the training."""
+    """Draw an image larger than those of the training."""
 
     width: Edge
     height: Edge
@@ -142,7 +142,7 @@ class Seamed(Edit):
 
 
 class Inpaint(Seamed):
-    """Draw a part of a picture anew, the white of a mask or a box; other pixels stay, but for a seam."""
+    """Draw a part of an image anew, the white of a mask or a box; other pixels stay, but for a seam."""
 
     mask: Picture | None = None
     box: tuple[Pixel, Pixel, Edge, Edge] | None = Field(
@@ -153,14 +153,14 @@ class Inpaint(Seamed):
 
 
 class Vary(Edit):
-    """Draw variations of a picture: a share of its codes anew."""
+    """Draw variations of an image: a share of its codes anew."""
 
     strength: Strength = 0.3
     unlikely: Unlikely = False
 
 
 class Extend(Seamed):
-    """Draw what could lie beyond the edges of a picture: so many pixels more on each side."""
+    """Draw what could lie beyond the edges of an image: so many pixels more on each side."""
 
     left: Margin = 0
     top: Margin = 0
@@ -169,13 +169,13 @@ class Extend(Seamed):
 
 
 class Reconstruct(_Request):
-    """Put the centre of a picture through the codec: what went in, what came out, and the codes."""
+    """Put the centre of an image through the codec: what went in, what came out, and the codes."""
 
     image: Picture
 
 
 class Caption(_Request):
-    """Say what the centre of a picture shows, of models that were trained on captions."""
+    """Say what the centre of an image shows, of models that were trained on captions."""
 
     image: Picture
     draws: Annotated[int, Field(ge=1, le=MAX_DRAWS)] = 32
@@ -184,7 +184,7 @@ class Caption(_Request):
 
 
 class Score(_Request):
-    """Score the centre of a picture: bits per code, and those of each single code."""
+    """Score the centre of an image: bits per code, and those of each single code."""
 
     image: Picture
     draws: Annotated[int, Field(ge=1, le=MAX_DRAWS)] = 16
@@ -217,11 +217,11 @@ class JobView(BaseModel):
         description="Of reconstruct: psnr_db (null: equal) and codes, row by row. Of score: bits_per_code, "
         "bits, exact (or an upper bound) and bits_by_code, row by row. Of caption: "
         "captions and words, each with the share of draws that it came up in, the largest first, and said: "
-        "the probability of each word that was asked about, given the picture and those before it."
+        "the probability of each word that was asked about, given the image and those before it."
     )
     kept: list[str] | None = Field(description="Ids of the results in the gallery, of what draws.")
     unkept: str | None = Field(description="Why the gallery could not take them.")
-    settings: dict[str, Any] = Field(description="All that was drawn with: the request without its pictures.")
+    settings: dict[str, Any] = Field(description="All that was drawn with: the request without its images.")
     recipe: Recipe
 
 
@@ -244,17 +244,17 @@ class ModelView(BaseModel):
     words: list[str] = Field(description="What a prompt may say; none of a model without captions.")
     caption_length: int = Field(description="Words that a prompt has room for.")
     limits: dict[str, int]
-    about: dict[str, Any] = Field(description="Data, licence and figures of the training, where known.")
+    about: dict[str, Any] = Field(description="Data, licence and metrics of the training, where known.")
 
 
 class Look(_Request):
-    """A file that may say how its picture was drawn."""
+    """A file that may say how its image was drawn."""
 
     image: Picture
 
 
 class OriginView(BaseModel):
-    """How a picture was drawn."""
+    """How an image was drawn."""
 
     origin: dict[str, Any] | None = Field(
         description="What its file says: task, model, seed, number, prompt, settings, …; null: nothing."
@@ -262,7 +262,7 @@ class OriginView(BaseModel):
 
 
 class KeptView(OriginView):
-    """A picture of the gallery."""
+    """An image of the gallery."""
 
     id: str
     address: str
@@ -270,16 +270,16 @@ class KeptView(OriginView):
 
 
 class GalleryView(BaseModel):
-    """Some pictures of the gallery, the newest first."""
+    """Some images of the gallery, the newest first."""
 
     keeping: bool = Field(description="Results are kept; otherwise there is no gallery.")
     pictures: list[KeptView]
-    total: int = Field(description="Pictures in the gallery.")
+    total: int = Field(description="Images in the gallery.")
     more: bool = Field(description="There are older ones that were searched for.")
 
 
 class Stars(_Request):
-    """Whether a picture has a star."""
+    """Whether an image has a star."""
 
     starred: bool
 

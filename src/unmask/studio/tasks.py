@@ -192,7 +192,7 @@ def _grid(size: tuple[int, int], model: Pipeline, count: int = 1) -> tuple[int, 
     _check_codes(count * h * w)
     if width * height > MAX_UPLOAD_PIXELS:
         raise ConfigError(
-            f"{width}×{height} pixels are too many for one picture: {MAX_UPLOAD_PIXELS:,} at most"
+            f"{width}×{height} pixels are too many for one image: {MAX_UPLOAD_PIXELS:,} at most"
         )
     return h, w
 
@@ -201,5 +201,5 @@ def _check_codes(num_codes: int) -> None:
     if num_codes > MAX_CODES:
         raise ConfigError(
             f"{num_codes:,} codes are too many for one job, which has {MAX_CODES:,} at most",
-            hint="take fewer pictures at a time, or smaller ones",
+            hint="take fewer images at a time, or smaller ones",
         )

@@ -1,4 +1,4 @@
-"""Trainings as far as they have come: curves, and pictures by step. They are only read, under names that the
+"""Trainings as far as they have come: curves, and images by step. They are only read, under names that the
 server knows."""
 
 import re
@@ -31,7 +31,7 @@ class TrainingView(BaseModel):
     curves: dict[str, dict[str, Points]] = Field(
         description="Points (step, value) by metric and by what they are of: train or validation."
     )
-    pictures: dict[str, list[int]] = Field(description="Steps of which there are pictures, by their name.")
+    pictures: dict[str, list[int]] = Field(description="Steps of which there are images, by their name.")
 
 
 def trainings(others: Others, first: str) -> APIRouter:
@@ -51,7 +51,7 @@ def trainings(others: Others, first: str) -> APIRouter:
 
     @routes.get("/training", responses=refusals(404, 422))
     def training(name: Name) -> TrainingView:
-        """One training: its curves, and which pictures there are."""
+        """One training: its curves, and which images there are."""
         return _view(name, find(name))
 
     @routes.get("/training/picture", responses=refusals(404, 422), response_class=Response)
@@ -59,7 +59,7 @@ def trainings(others: Others, first: str) -> APIRouter:
         """What the training drew at a step, a PNG file."""
         folder = find(name)
         if step not in _pictures(folder).get(of, []):
-            raise HTTPException(404, "there is no such picture, or not any more")
+            raise HTTPException(404, "there is no such image, or not any more")
         headers = {"Cache-Control": "private, max-age=900"}
         content = (folder / "samples" / f"{of}-{step:08d}.png").read_bytes()
         return Response(content, media_type="image/png", headers=headers)

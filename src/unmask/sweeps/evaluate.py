@@ -89,7 +89,7 @@ def evaluate(
     count = count if given is None else len(given)
     labels = _labels(model, real, count, seed) if by_label else {}
     protocol = Protocol(
-        what="validation pictures" if what == "validation" else what,
+        what="validation images" if what == "validation" else what,
         pictures=count,
         reference=data,
         split=side,
@@ -206,7 +206,7 @@ def effort(
     seconds = sum(passes) * turns * drawing + num_looked * looking
     each = f" for each of {len(new)} settings" if len(new) > 1 else ""
     return (
-        f"at most {count:,} samples × {max(passes):,} passes{each}, and {num_looked:,} pictures to look at: "
+        f"at most {count:,} samples × {max(passes):,} passes{each}, and {num_looked:,} images to look at: "
         f"about {duration(seconds)}"
     )
 
@@ -221,13 +221,13 @@ def _check(
     if count < 2 or k < 1 or replicates < 0 or batch < 1:
         raise ConfigError("--count must be at least 2, --k and --batch 1, --replicates 0")
     if what == "validation" and side != "train":
-        raise ConfigError("validation pictures are compared with those of the training", hint="--split train")
+        raise ConfigError("validation images are compared with those of the training", hint="--split train")
 
 
 def _labels(model: Pipeline, real: PixelSet | Statistics, count: int, seed: int) -> dict[str, OfLabel]:
     """The labels of which there are enough real images and samples."""
     if not (isinstance(real, PixelSet) and model.words.known):
-        raise ConfigError("statistics have no labels", hint="name the pictures in place of --reference")
+        raise ConfigError("statistics have no labels", hint="name the images in place of --reference")
     labels: dict[Caption, OfLabel] = defaultdict(lambda: OfLabel([], []))
     for number, caption in enumerate(real.captions):
         labels[caption].real.append(number)
@@ -235,14 +235,14 @@ def _labels(model: Pipeline, real: PixelSet | Statistics, count: int, seed: int)
         labels[caption].drawn.append(number)
     enough = {name: each for name, each in labels.items() if name and min(map(len, each)) >= LEAST}
     if not enough:
-        raise DataError(f"no label has {LEAST} pictures and as many samples", hint="--count 10000")
+        raise DataError(f"no label has {LEAST} images and as many samples", hint="--count 10000")
     return dict(sorted(enough.items()))
 
 
 def _real(model: Pipeline, data: str, side: Side, processes: Group, captions: str = "none") -> PixelSet:
     pixels = model.open(data, None if side == "all" else side, captions=captions, processes=processes)
     if not len(pixels):
-        raise DataError(f"{data} has no pictures on the side {side} of its split", hint="--split all")
+        raise DataError(f"{data} has no images on the side {side} of its split", hint="--split all")
     return pixels
 
 
@@ -250,9 +250,9 @@ def _saved(model: Pipeline, file: str, what: What, metrics: Sequence[Metric]) ->
     saved = load_statistics(Path(file))
     saved.require(metrics)
     if what != "samples":
-        raise ConfigError(f"{what} are made from pictures, and {file} holds none", hint="name the pictures")
+        raise ConfigError(f"{what} are made from images, and {file} holds none", hint="name the images")
     if saved.size_px != model.image_size:
-        found = f"{saved.size_px} px" if saved.size_px else "pictures of their own sizes"
+        found = f"{saved.size_px} px" if saved.size_px else "images of their own sizes"
         raise ConfigError(
             f"{file} is of {found}, and the model draws {model.image_size} px; only one size compares",
             hint=f"unmask fid {saved.name} --size {model.image_size} --save {file}",

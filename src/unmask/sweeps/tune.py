@@ -125,7 +125,7 @@ def plot(tuning: Tuning, folder: Path) -> Path:
             axes.errorbar(
                 x, y, [row.get("kid_error", 0.0) for row in rows], marker="o", capsize=3, label=label
             )
-        axes.set(xscale="log", xlabel={"steps": "passes", "seconds": "seconds a picture"}[along])
+        axes.set(xscale="log", xlabel={"steps": "passes", "seconds": "seconds an image"}[along])
     panels[0].set(ylabel="KID")
     panels[0].legend()
     path = folder / "tuning.png"

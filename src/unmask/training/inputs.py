@@ -29,7 +29,7 @@ def prepare_pixels(source: Source, data: str, images: ImagesConfig, processes: P
     if pixels.unusable and processes.is_first:
         first = pixels.unusable[0]
         say(
-            f"{len(pixels.unusable)} of {len(pixels) + len(pixels.unusable)} pictures are left out, such as "
+            f"{len(pixels.unusable)} of {len(pixels) + len(pixels.unusable)} images are left out, such as "
             f"{first.name} ({first.reason}). All of them:  {look_at(data, images)}"
         )
     return pixels

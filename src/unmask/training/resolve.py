@@ -70,7 +70,7 @@ def resized(settings: CodecTraining, size_px: int) -> dict[str, Any]:
     if size_px % grid or factor.bit_count() != 1:
         below = grid << max(factor.bit_length() - 1, 0)
         raise ConfigError(
-            f"pictures of {size_px} pixels do not divide into {grid}×{grid} codes, as the preset has them, "
+            f"images of {size_px} pixels do not divide into {grid}×{grid} codes, as the preset has them, "
             "of 2, 4, 8 … pixels each; a prior of more codes is slow, and one of fewer sees little",
             hint=f"--images.size {below} or {2 * below}; or another grid, by  --codec.multipliers 1 2 4",
         )

@@ -68,7 +68,7 @@ def _check_same(run: Run, settings: CodecTraining | PriorTraining, pictures: str
             raise RunError(f"{message}; a run keeps those to its end", hint=ANOTHER)
     if run.config.get("pictures", pictures) != pictures:
         raise RunError(
-            f"the pictures are not those that {run.folder} was started with; a run keeps them to its end",
+            f"the images are not those that {run.folder} was started with; a run keeps them to its end",
             hint=f"start another from it:  --init {run.folder / 'last'} --out runs/another",
         )
     done = run.last_step() or 0
@@ -83,6 +83,6 @@ def _say_what_changed(before: dict[str, Any], now: dict[str, Any]) -> None:
     """Tell how a run goes on otherwise than so far, as it may on another machine."""
     m, n = before["processes"], now["processes"]
     if m != n:
-        say(f"trained by {m} processes so far, now by {n}: a step has {n}/{m} of the pictures")
+        say(f"trained by {m} processes so far, now by {n}: a step has {n}/{m} of the images")
     if before["precision"] != now["precision"]:
         say(f"trained in {before['precision']} so far, now in {now['precision']}")

@@ -78,9 +78,9 @@ def train_codec(
     inputs |= {"init": lasting(init)} if init else {}
     with open_run(settings, inputs, out, resume, engine) as run, tuned_allocator():
         if perceptual is None and not resume and engine.is_first:
-            say("plain L1, no perceptual loss: pictures will be softer than with --loss.perceptual vgg")
+            say("plain L1, no perceptual loss: images will be softer than with --loss.perceptual vgg")
         size, grid = settings.images.size, settings.codec.grid(settings.images.size)
-        what = f"pictures of {size}×{size} pixels as {grid}×{grid} codes"
+        what = f"images of {size}×{size} pixels as {grid}×{grid} codes"
         return _train(task, run, settings, engine, what)
 
 
@@ -145,7 +145,7 @@ def train_prior(
     inputs |= {"init": lasting(init)} if init else {}
     with open_run(settings, inputs, out, resume, engine) as run:
         captions = ", and its caption" if codes.stamp.captions else ""
-        what = "{}×{} codes of a picture".format(*codes.stamp.grid) + captions
+        what = "{}×{} codes of an image".format(*codes.stamp.grid) + captions
         return _train(task, run, settings, engine, what)
 
 

@@ -41,8 +41,8 @@ def test_the_table_is_whole_on_any_terminal_and_cautions(results, capsys, monkey
     assert "0.01" in said
     assert "–" in said  # recall was not measured
     assert " all " in said
-    assert "100 samples against 500 pictures of photos (train split)" in said
-    assert "caution: FID over 100 pictures" in said
+    assert "100 samples against 500 images of photos (train split)" in said
+    assert "caution: FID over 100 images" in said
     assert f"plot: {results.folder / 'results.png'}" in said
     _show(results, ["kid"])
     assert "caution" not in capsys.readouterr().out
@@ -71,5 +71,5 @@ def test_how_much_there_is_to_do_is_said_beforehand(monkeypatch):
     assert asked == [(16, 8, 16)]
     # (16 + 64) passes × 2 batches + 100 real pictures + 2 × 32 samples, a second each
     assert said == (
-        "at most 32 samples × 64 passes for each of 2 settings, and 164 pictures to look at: about 5.4 min"
+        "at most 32 samples × 64 passes for each of 2 settings, and 164 images to look at: about 5.4 min"
     )

@@ -28,11 +28,11 @@ def test_a_side_of_a_set_is_said_to_be_one(photos, capsys, words):
     said = capsys.readouterr().out
     number = len(load("emoji", "cpu").open("photos", "validation"))
     assert 0 < number < 20
-    assert f"{number} of 20 pictures (validation split; --split all for all)\n" in said
+    assert f"{number} of 20 images (validation split; --split all for all)\n" in said
     run_command([*words.split(), "--split", "all"])
     said = capsys.readouterr().out
     assert "split" not in said
-    assert re.search(r"\b20 pictures|pictures +20\b", said)
+    assert re.search(r"\b20 images|images +20\b", said)
 
 
 def test_a_single_file_is_scored(photos, capsys):
@@ -40,7 +40,7 @@ def test_a_single_file_is_scored(photos, capsys):
     said = capsys.readouterr().out
     wanted = load("emoji", "cpu").score(["photos/03.png"], draws=2)
     assert f"at most {wanted.mean:.4f}" in said
-    assert "bits per code, 1 picture;" in said
+    assert "bits per code, 1 image;" in said
     with pytest.raises(ConfigError, match="cannot be fitted on one image"):
         run_command(["score", "emoji", "photos/03.png", "--pixels"])
 

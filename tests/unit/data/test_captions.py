@@ -63,11 +63,11 @@ class TestMetadata:
             ("metadata.jsonl", '{"text": "b"}', r"line 1: there is no file_name"),
             ("metadata.jsonl", '{"file_name": "00.png"}', r"line 1: there is neither text nor label"),
             ("metadata.jsonl", '{"file_name": "00.png", "text": ["b"]}', r"line 1: text is neither"),
-            ("metadata.jsonl", '\n{"file_name": "99.png", "text": "b"}', r"line 2: .* no picture 99.png"),
-            ("metadata.jsonl", '{"file_name": "../x.png", "text": "b"}', r"no picture ../x.png"),
+            ("metadata.jsonl", '\n{"file_name": "99.png", "text": "b"}', r"line 2: .* no image 99.png"),
+            ("metadata.jsonl", '{"file_name": "../x.png", "text": "b"}', r"no image ../x.png"),
             ("metadata.jsonl", JSONL + JSONL, r"line 3: 00.png has a caption already, by .*, line 1"),
             ("metadata.jsonl", b"\n\xff", r"metadata.jsonl, line 2 is not UTF-8"),
-            ("metadata.csv", "file_name,text\n99.png,b\n", r"metadata.csv, line 2: .* no picture 99.png"),
+            ("metadata.csv", "file_name,text\n99.png,b\n", r"metadata.csv, line 2: .* no image 99.png"),
             ("metadata.csv", "name,text\n00.png,b\n", r"line 2: there is no file_name"),
             ("metadata.csv", 'file_name,text\n00.png,"b\n', r"metadata.csv, line 2"),
             ("metadata.csv", "file_name,words\n00.png,b\n", r"neither text nor label"),
@@ -104,7 +104,7 @@ class TestFilesBeside:
         (folder / "03.txt").write_text("house")
         found = read_captions(open_source(str(folder)), "auto")
         assert found.texts.count("house") == 2
-        assert found.ambiguous == ["03: 2 pictures share a caption"]
+        assert found.ambiguous == ["03: 2 images share a caption"]
 
     @pytest.mark.parametrize("kind", ["zip", "tar", "tar.gz"])
     def test_shards_hold_them_too(self, tmp_path, encode, noise, kind):
@@ -214,7 +214,7 @@ class TestIdx:
 
     def test_labels_of_other_pictures_are_refused(self, mnist):
         (mnist / "train-labels-idx1-ubyte.gz").write_bytes(gzip.compress(idx(np.zeros(4))))
-        with pytest.raises(DataError, match=r"labels 4 pictures, but .* holds 3"):
+        with pytest.raises(DataError, match=r"labels 4 images, but .* holds 3"):
             captions(mnist)
 
 

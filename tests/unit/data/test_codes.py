@@ -159,7 +159,7 @@ class TestRandomCrops:
 
     def test_another_number_of_them_is_another_store(self, make, cropped):
         make(pixels=cropped, **CROPS)
-        with pytest.raises(DataError, match="other pictures or settings"):
+        with pytest.raises(DataError, match="other images or settings"):
             make(pixels=cropped, **CROPS | {"crops": 4})
 
 
@@ -255,7 +255,7 @@ def test_codes_of_another_codec_are_refused_with_what_to_type(make, tmp_path):
 def test_a_store_of_other_settings_is_not_mistaken_for_these(make):
     make(flips=True)
     for other in ({"flips": False}, {"shift": 1}):
-        with pytest.raises(DataError, match="other pictures or settings"):
+        with pytest.raises(DataError, match="other images or settings"):
             make(**other)
 
 

@@ -36,7 +36,7 @@ def test_pictures_that_differ_in_their_suffix_alone_keep_it(photos, tmp_path):
 
 
 def test_two_results_of_one_name_are_refused_before_anything_is_drawn(photos, tmp_path):
-    with pytest.raises(DataError, match=r"results of 2 pictures would be cat\.jpg\.png"):
+    with pytest.raises(DataError, match=r"results of 2 images would be cat\.jpg\.png"):
         edit_folder(pytest.fail, photos("cat.jpg", "cat.png", "cat.jpg.webp"), tmp_path / "out")
 
 
@@ -76,7 +76,7 @@ def test_folders_that_cannot_be_used_are_said(photos, tmp_path):
         (loop, "out", "cannot be read"),
         (folder, "loop", "cannot be written"),
         (folder, "file", "cannot be written"),
-        (folder, "same", "holds the pictures themselves"),
+        (folder, "same", "holds the images themselves"),
     ):
         with pytest.raises(DataError, match=problem):
             edit_folder(pytest.fail, pictures, tmp_path / out)

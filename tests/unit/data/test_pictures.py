@@ -68,14 +68,14 @@ def test_one_channel_is_grey_and_a_fourth_is_opacity():
 @pytest.mark.parametrize(
     ("thing", "sentence"),
     [
-        (np.zeros((2, 5, 6, 3)), r"shape \(2, 5, 6, 3\) is no picture; wanted \(H, W\), \(H, W, C\)"),
-        (np.zeros((5, 6, 7)), "is no picture"),
-        (np.zeros((0, 4)), "is no picture"),
-        (PIXELS * 2.0, "float64 from .* is no picture; wanted bytes, or numbers from 0 to 1"),
-        (np.full((4, 4), np.nan), "is no picture"),
-        (-PIXELS.astype(int) - 1, "is no picture"),
-        (7, "a int is no picture; wanted a PIL image, the name of a file"),
-        (None, "a NoneType is no picture"),
+        (np.zeros((2, 5, 6, 3)), r"shape \(2, 5, 6, 3\) is no image; wanted \(H, W\), \(H, W, C\)"),
+        (np.zeros((5, 6, 7)), "is no image"),
+        (np.zeros((0, 4)), "is no image"),
+        (PIXELS * 2.0, "float64 from .* is no image; wanted bytes, or numbers from 0 to 1"),
+        (np.full((4, 4), np.nan), "is no image"),
+        (-PIXELS.astype(int) - 1, "is no image"),
+        (7, "a int is no image; wanted a PIL image, the name of a file"),
+        (None, "a NoneType is no image"),
     ],
 )
 def test_what_is_no_picture_is_said_to_be_none(thing, sentence):
@@ -91,5 +91,5 @@ def test_one_picture_is_as_good_as_a_sequence():
     assert list(each_picture(iter([image]))) == [image]
     assert len(list(each_picture(np.stack([PIXELS] * 3)))) == 3
     assert len(list(each_picture(torch.zeros(2, 3, 4, 4)))) == 2
-    with pytest.raises(DataError, match="a int is no picture"):
+    with pytest.raises(DataError, match="a int is no image"):
         list(each_picture(7))

@@ -96,7 +96,7 @@ class TestEitherWay:
         (folder / "05.png").write_text("Dear diary")
         good = expected(folder, leaving_out="05.png")
         for pixels, _ in (opened(config), opened(config)):
-            assert [(item.name, item.reason) for item in pixels.unusable] == [("05.png", "not a picture")]
+            assert [(item.name, item.reason) for item in pixels.unusable] == [("05.png", "not an image")]
             assert same(everything(pixels), good)
 
     @pytest.mark.parametrize("stop_after", [1, 7, 12])
@@ -145,13 +145,13 @@ open_pixels(open_source({str(folder)!r}), {config!r}, Path({str(cache)!r}), prog
     def test_nothing_usable_is_an_error_with_the_first_reason(self, folder, opened, config):
         for path in folder.iterdir():
             path.write_text("Dear diary")
-        with pytest.raises(DataError, match=r"none of the 12 .*00\.png: not a picture"):
+        with pytest.raises(DataError, match=r"none of the 12 .*00\.png: not an image"):
             opened(config)
 
     def test_no_pictures_is_an_error_that_says_what_is_there(self, folder, opened, config):
         for path in folder.iterdir():
             path.rename(path.with_suffix(".heic"))
-        with pytest.raises(DataError, match=r"no pictures but 12 \.heic; wanted .*\.png"):
+        with pytest.raises(DataError, match=r"no images but 12 \.heic; wanted .*\.png"):
             opened(config)
 
     def test_a_single_picture_needs_validation_0(self, folder, opened, config):
@@ -271,13 +271,13 @@ class TestCacheFolder:
     def test_without_room_nothing_is_begun(self, opened, monkeypatch):
         usage = shutil.disk_usage("/")._replace(free=1000)
         monkeypatch.setattr(cache_module.shutil, "disk_usage", lambda _: usage)
-        with pytest.raises(DataError, match=r"12 pictures take .* MB left(.|\n)*--images\.cache off"):
+        with pytest.raises(DataError, match=r"12 images take .* MB left(.|\n)*--images\.cache off"):
             opened()
         assert opened(OFF)[1] == 12
 
     def test_a_folder_that_cannot_be_made_is_an_error(self, folder, tmp_path):
         (tmp_path / "file").touch()
-        with pytest.raises(DataError, match=r"cannot hold prepared pictures(.|\n)*UNMASK_CACHE"):
+        with pytest.raises(DataError, match=r"cannot hold prepared images(.|\n)*UNMASK_CACHE"):
             open_pixels(open_source(str(folder)), CONFIG, tmp_path / "file", progress=Work())
 
     def test_of_two_processes_one_prepares_and_both_read(self, folder, cache):

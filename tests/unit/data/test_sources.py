@@ -90,7 +90,7 @@ class TestFolder:
 
     def test_a_file_without_end_is_not_read(self, folder, monkeypatch):
         monkeypatch.setattr(base, "MAX_FILE_BYTES", 100)
-        with pytest.raises(DataError, match="more than a picture may have"):
+        with pytest.raises(DataError, match="more than an image may have"):
             open_source(str(folder)).read(0)
 
     def test_names_that_are_no_text_can_be_printed(self, folder, noise):

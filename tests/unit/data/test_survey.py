@@ -21,7 +21,7 @@ def test_everything_is_counted(folder):
     assert found.formats == {"PNG": 13}
     assert found.modes == {"RGB": 13}
     assert found.num_copies == 1
-    assert found.unusable == [Unusable("text.png", "not a picture")]
+    assert found.unusable == [Unusable("text.png", "not an image")]
     assert heard == [(done, 14) for done in range(1, 15)]
 
 

@@ -142,7 +142,7 @@ class TestDecode:
             decode(encode(noise(width=64, height=64), "JPEG")[:-500])
 
     def test_a_text_is_not_a_picture(self):
-        with pytest.raises(DataError, match="not a picture"):
+        with pytest.raises(DataError, match="not an image"):
             decode(b"Dear diary")
 
     def test_nothing_is_not_a_picture(self):
@@ -160,7 +160,7 @@ class TestDecode:
             identify(bomb(9_460, 9_460))
 
     def test_formats_that_nobody_asked_for_are_not_parsed(self, encode, noise):
-        with pytest.raises(DataError, match="not a picture"):
+        with pytest.raises(DataError, match="not an image"):
             decode(encode(noise(), "ICO"))
 
 

@@ -98,6 +98,6 @@ def test_a_protocol_says_what_was_compared_and_few_pictures_are_cautioned_of():
         size_px=64,
         features="inception",
     )
-    assert "1,000 samples against 5,000 pictures of photos (train split), 64×64" in str(protocol)
+    assert "1,000 samples against 5,000 images of photos (train split), 64×64" in str(protocol)
     assert "compares only with metrics of the same counts" in caution(9999)
     assert caution(10_000) is None

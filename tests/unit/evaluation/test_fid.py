@@ -118,7 +118,7 @@ def test_one_picture_has_no_fid():
 def test_fewer_than_two_pictures_are_refused_in_a_sentence():
     one = moments_of(torch.zeros(1, 3))
     for few, count in ((one, 1), (Moments.none(3), 0)):
-        with pytest.raises(DataError, match=f"2 pictures or more, and there are {count}"):
+        with pytest.raises(DataError, match=f"2 images or more, and there are {count}"):
             frechet_distance(few, moments_of(torch.eye(3)))
 
 

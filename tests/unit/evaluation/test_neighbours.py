@@ -105,7 +105,7 @@ def test_mistakes_are_one_sentence_each(few, emoji):
         Neighbourhood(few, "pixels").search(few.read([0]), 9999)
     with pytest.raises(DataError, match=r"1 samples .* too few"):
         memorisation(torch.ones(1), torch.ones(5))
-    with pytest.raises(DataError, match="no pictures whose neighbours"):
+    with pytest.raises(DataError, match="no images whose neighbours"):
         nearest_pictures([], few, by="pixels")
 
 

@@ -181,5 +181,5 @@ def test_a_head_that_cannot_be_kept_is_one_sentence(codec, discs, tmp_path, monk
 
 def test_no_pictures_to_fit_on_are_refused_in_a_sentence(codec):
     nothing = PixelSet([], np.arange(0), lambda rows: np.zeros((0, 8, 8, 3), np.uint8), [])
-    with pytest.raises(DataError, match="no pictures to fit"):
+    with pytest.raises(DataError, match="no images to fit"):
         scale_head(codec, "a codec", nothing)

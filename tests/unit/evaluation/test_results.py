@@ -89,10 +89,11 @@ def test_results_from_before_remasking_could_be_swept_are_taken_over(results):
     assert Results(results.folder, "a model", PROTOCOL, OPTIONS).rows == results.rows
 
 
-def test_results_of_validation_pictures_are_known_by_their_first_name(tmp_path):
-    held_out, validation = (replace(PROTOCOL, what=f"{what} pictures") for what in ("held-out", "validation"))
-    Results(tmp_path, "a model", held_out, OPTIONS).add(None, {"kid": Estimate(0.01, math.nan)})
-    assert Results(tmp_path, "a model", validation, OPTIONS).rows == [{"kid": 0.01}]
+@pytest.mark.parametrize("once", ["held-out pictures", "validation pictures"])
+def test_results_of_validation_images_are_known_by_their_former_names(tmp_path, once):
+    older, newer = (replace(PROTOCOL, what=what) for what in (once, "validation images"))
+    Results(tmp_path, "a model", older, OPTIONS).add(None, {"kid": Estimate(0.01, math.nan)})
+    assert Results(tmp_path, "a model", newer, OPTIONS).rows == [{"kid": 0.01}]
 
 
 def test_remasking_alone_is_plotted_too(tmp_path):
@@ -146,7 +147,7 @@ def test_the_json_says_how_figures_came_about(results):
     content = json.loads((results.folder / "results.json").read_text())
     assert content["protocol"]["reference_pictures"] == 500
     assert content["options"] == OPTIONS
-    assert "FID over 100 pictures" in content["caution"]
+    assert "FID over 100 images" in content["caution"]
 
 
 def test_a_sweep_is_plotted_and_a_single_setting_is_not(results, tmp_path):

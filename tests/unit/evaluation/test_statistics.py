@@ -124,7 +124,7 @@ def test_what_a_file_cannot_serve_is_said(both, files):
     (alone,) = statistics_of([files[0]])
     with pytest.raises(ConfigError, match=r"mean and covariance, which serve fid; kid takes features"):
         compare(both[0], alone, ["fid", "kid"])
-    with pytest.raises(ConfigError, match="diversity is measured on pictures"):
+    with pytest.raises(ConfigError, match="diversity is measured on images"):
         compare(*both, ["diversity"])
 
 
@@ -162,8 +162,8 @@ def test_the_command_prints_metrics_protocol_and_caution(place, both, monkeypatc
     for name, one in compare(*both, ["fid", "kid", "prdc"], replicates=0).items():
         assert f"{name}" in said
         assert f"{one.value:.4g}" in said
-    assert "12 pictures of a against 12 pictures of b (all pictures), whole, at their own sizes" in said
-    assert "caution: FID over 12 pictures" in said
+    assert "12 images of a against 12 images of b (all images), whole, at their own sizes" in said
+    assert "caution: FID over 12 images" in said
     assert warned == "1 of b cannot be used; why:  unmask data b\n"
 
 
@@ -175,13 +175,13 @@ def test_the_command_prints_one_json_object(place, both, monkeypatch, capsys):
     assert (said["fid"], said["fid_error"]) == pytest.approx(values["fid"])
     assert said["kid"] == pytest.approx(values["kid"].value)
     assert said["protocol"]["size_px"] is None
-    assert "12 pictures" in said["caution"]
+    assert "12 images" in said["caution"]
 
 
 def test_the_command_saves_statistics_that_it_compares_with(place, both, monkeypatch, capsys):
     monkeypatch.chdir(place)
     run_command(["fid", "b", "--save", "saved.safetensors"])
-    assert "statistics of 12 pictures of b: saved.safetensors" in capsys.readouterr().out
+    assert "statistics of 12 images of b: saved.safetensors" in capsys.readouterr().out
     stored = load_file("saved.safetensors")
     assert stored.keys() == {"mean", "covariance"}
     assert torch.equal(stored["covariance"], both[1].moments.covariance())
@@ -209,5 +209,5 @@ def test_mistakes_are_answered_before_anything_is_computed(place, monkeypatch, w
 def test_a_built_in_set_is_not_taken_for_the_model_of_that_name(place, monkeypatch):
     monkeypatch.chdir(place)
     (place / "empty").mkdir()
-    with pytest.raises(DataError, match="empty holds no pictures"):
+    with pytest.raises(DataError, match="empty holds no images"):
         run_command(["fid", "empty", "emoji"])

@@ -125,7 +125,7 @@ class TestRefusals:
     def test_what_is_no_picture(self, client):
         for data in (b"", b"MZ\x90\x00", b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"\x89PNG\r\n\x1a\n"):
             text = base64.b64encode(data).decode()
-            assert "the picture cannot be used" in self.refused(client, "reconstruct", image=text)
+            assert "the image cannot be used" in self.refused(client, "reconstruct", image=text)
         assert "not base64" in self.refused(client, "reconstruct", image="file:///etc/passwd")
 
     def test_a_decompression_bomb_is_refused_by_its_size_not_by_trying(self, client):

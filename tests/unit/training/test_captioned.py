@@ -214,7 +214,7 @@ def test_a_run_goes_on_with_its_captions_and_with_no_others(place):
     train_prior("codec/best", "set.npy", out="on", preset=TOLD)
     Path("set.txt").write_text("red house, noon\ndark trees\n" * 10)
     try:
-        with pytest.raises(RunError, match="pictures are not those"):
+        with pytest.raises(RunError, match="images are not those"):
             train_prior("codec/best", "set.npy", out="on", preset=LONGER, resume=True)
     finally:
         Path("set.txt").write_text("red house, noon\ndark tree\n" * 10)
@@ -224,7 +224,7 @@ def test_a_run_goes_on_with_its_captions_and_with_no_others(place):
 @pytest.mark.parametrize("data", ["set.npy", "plain.npy"])
 def test_a_prior_starts_from_one_that_knows_the_same_words_or_others(place, data, capsys):
     train_prior("codec/best", data, out=f"from-{data}", preset=TOLD, init="prior/best")
-    assert ("codes of a picture, and its caption;" in capsys.readouterr().err) == (data == "set.npy")
+    assert ("codes of an image, and its caption;" in capsys.readouterr().err) == (data == "set.npy")
     assert load(f"from-{data}/best", "cpu").words.length == (4 if data == "set.npy" else 0)
 
 
@@ -341,7 +341,7 @@ def test_samples_of_a_label_are_compared_with_its_pictures(model, monkeypatch, c
     ("words", "sentence"),
     [
         (["prior/best", "set.npy", "--what", "validation"], "labels are those of samples"),
-        (["prior/best", "set.npy", "--count", "9"], "no label has 10 pictures"),
+        (["prior/best", "set.npy", "--count", "9"], "no label has 10 images"),
         (["codec/best", "set.npy"], "no prior"),
     ],
 )

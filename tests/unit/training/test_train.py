@@ -127,7 +127,7 @@ def test_a_run_does_not_go_on_with_other_pictures(model, data, place):
             "codec/best", data, out=place / "prior", preset=replace(PRIOR, loop=longer), resume=True
         ),
     ):
-        with pytest.raises(RunError, match="the pictures are not those that"):
+        with pytest.raises(RunError, match="the images are not those that"):
             go_on(data)
         assert go_on("moved.npy").last_step() == 3  # the same by another name
 

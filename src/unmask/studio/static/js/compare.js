@@ -16,7 +16,7 @@ export function compare(before, after) {
     min: 0,
     max: 100,
     value: 50,
-    "aria-label": "How much of the left picture is seen",
+    "aria-label": "How much of the left image is seen",
     oninput: () => move(slider.value),
   });
   face.addEventListener("pointermove", (event) => {

@@ -21,21 +21,21 @@ export class Create {
     this.stage = select(".stage", this.root);
     this.batches = [];
     this.form = new Form(select(".fields", this.root), model);
-    addWords(this.form, model, { empty: "Empty: any picture like those of the training." });
-    this.form.range("count", "Pictures", { min: 1, max: model.limits.count, value: 8 });
+    addWords(this.form, model, { empty: "Empty: any image like those of the training." });
+    this.form.range("count", "Images", { min: 1, max: model.limits.count, value: 8 });
     this.form.settings("sample");
     this.form.seed();
     const place = select("details > .fields", this.form.place);
-    this.form.number("first", "Begin at picture number", {
+    this.form.number("first", "Begin at image number", {
       min: 0,
       max: 2 ** 31,
       value: 0,
       place,
-      hint: "A seed has pictures 0, 1, 2 and so on: 8 goes on after the first eight.",
+      hint: "A seed has images 0, 1, 2 and so on: 8 goes on after the first eight.",
     });
     this.runner = new Runner(select(".run", this.root), {
       key: "create.job",
-      label: "Create pictures",
+      label: "Create images",
       onRun: () => this.run(),
       onStart: (job) => this.begin(job),
       onPreview: (addresses) => this.batch.preview(addresses),
@@ -122,7 +122,7 @@ class Batch {
         {
           type: "button",
           disabled: true,
-          "aria-label": `Picture ${number + 1}`,
+          "aria-label": `Image ${number + 1}`,
           onclick: () => this.open(number),
         },
         el("div.blank"),

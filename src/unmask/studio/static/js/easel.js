@@ -17,7 +17,7 @@ export class Easel {
   constructor(step, { onStroke, onChange, onDrop }) {
     Object.assign(this, { step, onStroke, onChange, onDrop, name: "brush", size: 3 * step });
     Object.assign(this, { at: null, tool: null, held: null, fingers: new Map(), tint: tint("#5646d6") });
-    this.picture = el("canvas", { role: "img", "aria-label": "The picture" });
+    this.picture = el("canvas", { role: "img", "aria-label": "The image" });
     this.mask = el("canvas.mask", {
       tabIndex: 0,
       role: "application",

@@ -33,7 +33,7 @@ export class Edit extends Workshop {
     this.masks = new MaskBar(this.easel, model, (pictures) => this.askFor(pictures));
     this.makeTools();
     this.invite(
-      "Begin with a picture",
+      "Begin with an image",
       "Open one, drop it here, paste it, or take a sample of the model's own.",
     );
     document.addEventListener("keydown", (event) => this.key(event));

@@ -26,7 +26,7 @@ export class Extend extends Workshop {
     this.frame.area.append(this.along);
     this.makeTools();
     this.invite(
-      "Begin with a picture, or with nothing",
+      "Begin with an image, or with nothing",
       "Open one, drop it here, paste it, take a sample, or start with an empty canvas.",
     );
     this.restore();

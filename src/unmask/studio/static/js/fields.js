@@ -61,7 +61,7 @@ export class Fields {
     this.add(
       "seed",
       numeric(input),
-      { hint: "The same seed and settings give the same pictures." },
+      { hint: "The same seed and settings give the same images." },
       el("label", { htmlFor: id }, "Seed"),
       el("div.row", input, dice),
       el("label.check", this.hold, "Keep this seed for the next run"),

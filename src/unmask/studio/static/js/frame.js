@@ -23,7 +23,7 @@ export class Frame {
    */
   constructor({ step, most, fits, onChange }) {
     Object.assign(this, { step, most, fits, onChange });
-    this.picture = el("canvas", { role: "img", "aria-label": "The picture" });
+    this.picture = el("canvas", { role: "img", "aria-label": "The image" });
     this.area = el("div.area", this.picture);
     this.handles = Object.keys(HANDLES).map((name) => this.handle(name));
     this.root = el("div.frame", this.area, this.handles);

@@ -76,12 +76,12 @@ export class Gallery {
   settle() {
     const { length } = this.kept;
     const tick = length > 1 && this.chosen.length < 2 ? " Tick two to compare them." : "";
-    this.line.textContent = `${length} of ${this.total} pictures.${tick}`;
+    this.line.textContent = `${length} of ${this.total} images.${tick}`;
     this.both.disabled = this.chosen.length !== 2;
     select(".empty", this.stage)?.remove();
     if (length) return;
     const words = this.total
-      ? "No picture matches. Search for fewer words, or not for stars only."
+      ? "No image matches. Search for fewer words, or not for stars only."
       : "Whatever you draw from now on appears here.";
     this.stage.prepend(invitation(this.total ? "Nothing found" : "Nothing kept yet", words));
   }

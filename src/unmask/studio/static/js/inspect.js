@@ -25,7 +25,7 @@ export class Inspect {
     this.runner = new Runner(select(".run", this.root), { key: "inspect.job" });
     this.stage.append(
       invitation(
-        "Begin with a picture",
+        "Begin with an image",
         "Open one, drop it here, paste it, or take a sample. The model looks at its middle.",
       ),
     );
@@ -94,7 +94,7 @@ export class Inspect {
       figure(
         `${exact ? "" : "≤ "}${each.toFixed(2)}`,
         "bits per code",
-        `${Math.log2(this.model.codebook_size).toFixed(0)} would be a blind guess. Fewer: the model expects such pictures.`,
+        `${Math.log2(this.model.codebook_size).toFixed(0)} would be a blind guess. Fewer: the model expects such images.`,
       ),
       figure(
         `${exact ? "" : "≤ "}${Math.round(bits).toLocaleString("en")}`,

@@ -25,9 +25,9 @@ export class MaskBar {
       action("x", "Clear", "clear", (pixels) => pixels.map(() => 0)),
     ]);
     const file = chooser("Mask file", ([chosen]) => attempt(() => this.open(chosen)));
-    const others = chooser("Pictures for this mask", onPictures, { multiple: true });
-    this.others = quiet("Use for pictures …", "pictures", others.open, {
-      title: "Redraw what is selected in several pictures, one after another",
+    const others = chooser("Images for this mask", onPictures, { multiple: true });
+    this.others = quiet("Use for images …", "pictures", others.open, {
+      title: "Redraw what is selected in several images, one after another",
     });
     this.save = quiet("Save mask", "save", () => this.download(), { title: "Save mask" });
     this.root = el(
@@ -91,7 +91,7 @@ export class MaskBar {
     const { width, height } = this.easel.selection;
     if (mask.width !== width || mask.height !== height)
       throw new Error(
-        `At the model's size the mask has ${mask.width}×${mask.height} pixels, but the picture has ${width}×${height}.`,
+        `At the model's size the mask has ${mask.width}×${mask.height} pixels, but the image has ${width}×${height}.`,
       );
     this.change(() => mask.pixels);
   }

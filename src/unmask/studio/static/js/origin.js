@@ -23,7 +23,7 @@ export async function restore(origin, views, model, picture) {
   const view = views[VIEWS[origin.task]];
   if (!view)
     throw new Error(
-      "This model cannot draw in the way that this picture was drawn. Choose another model at the top right.",
+      "This model cannot draw in the way that this image was drawn. Choose another model at the top right.",
     );
   location.hash = `/${VIEWS[origin.task]}`;
   const values = { settings: "recommended", ...settings, seed, prompt, negative, first: number };
@@ -33,8 +33,8 @@ export async function restore(origin, views, model, picture) {
   view.reuse({ ...values, count, ...(origin.seam !== null && { seam: origin.seam }) }, { origin, canvas });
   notice(
     origin.fingerprint === model.fingerprint
-      ? "The settings are now as they were for this picture."
-      : `This picture was drawn by another model, ${origin.model || "without a name"}: here its settings give another picture.`,
+      ? "The settings are now as they were for this image."
+      : `This image was drawn by another model, ${origin.model || "without a name"}: here its settings give another image.`,
   );
 }
 
@@ -45,7 +45,7 @@ export function listenForOrigins(places, views, model) {
       const said = await originOf(file);
       if (!said)
         throw new Error(
-          "This file does not record how its picture was drawn. To change the picture, drop it on Edit.",
+          "This file does not record how its image was drawn. To change the image, drop it on Edit.",
         );
       await restore(said, views, model, URL.createObjectURL(file));
     });
@@ -58,7 +58,7 @@ export function offerOrigins(view, views, model) {
     const said = await originOf(file).catch(() => null); // it was opened all the same
     if (!said) return;
     const use = () => attempt(() => restore(said, views, model, URL.createObjectURL(file)));
-    notice("This file records how its picture was drawn.", {
+    notice("This file records how its image was drawn.", {
       lasting: true,
       action: ["Use its settings", use],
     });

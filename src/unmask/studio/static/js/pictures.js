@@ -8,7 +8,7 @@ export function blank(width, height) {
   return el("canvas", { width, height });
 }
 
-export const GONE = "This picture is gone: the Studio keeps results for a while only. Draw it again.";
+export const GONE = "This image is gone: the Studio keeps results for a while only. Draw it again.";
 
 /** A canvas with the picture at an address, pixel for pixel. */
 export async function fetchPicture(address) {
@@ -60,7 +60,7 @@ export async function openFile(file, model, background = "white") {
   try {
     image = await createImageBitmap(file);
   } catch {
-    throw new Error(`${file.name ?? "What was pasted"} is not a picture that this browser can read.`);
+    throw new Error(`${file.name ?? "What was pasted"} is not an image that this browser can read.`);
   }
   const scale = model.image_size / Math.min(image.width, image.height);
   const longest = Math.floor(model.limits.codes / 4 / Math.min(...model.grid)) * model.factor; // four versions fit
@@ -94,8 +94,8 @@ export const encode = (canvas) => address(canvas).split(",")[1];
 
 /** The ways to get a picture: a file, a drop, a paste, a sample. `take(canvas)` gets what was asked for last. */
 export function sources(view, model, take) {
-  const file = chooser("Picture file", ([chosen]) => receive(chosen));
-  const open = button("Open picture", { symbol: "open", onclick: file.open });
+  const file = chooser("Image file", ([chosen]) => receive(chosen));
+  const open = button("Open image", { symbol: "open", onclick: file.open });
   const draw = button("Take a sample", { symbol: "dice" });
   let asked = 0;
   const bring = (picture) =>
@@ -116,11 +116,11 @@ export function sources(view, model, take) {
   select(".source", view).append(
     el("div.pair", open, draw),
     file.input,
-    el("p.hint", "Or drop a picture here, or paste one."),
+    el("p.hint", "Or drop an image here, or paste one."),
   );
   showDrops(view);
   listenForFiles(view, receive, ({ target }) => {
-    if (!target.matches("input, textarea")) notice("There is no picture in the clipboard.");
+    if (!target.matches("input, textarea")) notice("There is no image in the clipboard.");
   });
 }
 

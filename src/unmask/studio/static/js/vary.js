@@ -19,7 +19,7 @@ export class Variations {
     this.unlikely = el("input", { type: "checkbox", name: "unlikely" });
     this.root.append(
       el("label.check", this.unlikely, "Only the codes that the model finds unlikely"),
-      button("Vary the whole picture", {
+      button("Vary the whole image", {
         kind: "plain large",
         symbol: "vary",
         onclick: () => onVary(this.value),

@@ -39,9 +39,9 @@ export function view(items, number, { places, actions }) {
     number = (number + by + items.length) % items.length;
     const { address, seed, title } = now();
     if (picture.getAttribute("src") !== address) picture.src = address;
-    picture.alt = `Picture ${number + 1} of ${items.length}, seed ${seed}`;
+    picture.alt = `Image ${number + 1} of ${items.length}, seed ${seed}`;
     hint.textContent = title ?? "";
-    if (many) select("h2", dialog).textContent = `Picture ${number + 1} of ${items.length}`;
+    if (many) select("h2", dialog).textContent = `Image ${number + 1} of ${items.length}`;
     for (const press of more) press.settle();
   };
   const turner = (words, symbol, by) =>
@@ -69,6 +69,6 @@ export function view(items, number, { places, actions }) {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[key];
     if (by && many) turn(by);
   };
-  show("viewer", "Picture", frame, hint, el("div.actions", elsewhere), el("div.actions", own, more));
+  show("viewer", "Image", frame, hint, el("div.actions", elsewhere), el("div.actions", own, more));
   turn(0);
 }

@@ -228,7 +228,7 @@ export function weighing(model, ask) {
     el("div.field", box.content),
     button("How likely are they?", { kind: "plain", type: "submit" }),
     list,
-    el("p", "each given the picture and the words before it"),
+    el("p", "each given the image and the words before it"),
   );
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
