@@ -1,13 +1,12 @@
 """What a person's hands do on the page, and what axe finds on it."""
 
-import io
+import re
 from importlib.resources import files
+from pathlib import Path
 
 from playwright.sync_api import expect
 
-from unmask.data.sources import open_source
-from unmask.data.transforms import decode, square
-
+PORTRAIT = Path(__file__).with_name("portrait.png")
 SCHEMES = ("light", "dark")
 WIDTHS = (1440, 820, 390)  # a screen, a window half as wide, a phone
 
@@ -46,14 +45,15 @@ def set_range(page, label, value):
     field(page, label).fill(str(value))
 
 
-def open_emoji(page, view, name):
-    """Open the built-in picture of that name, at the size that the model knows."""
-    source = open_source("emoji-3d")
-    (number,) = (i for i, entry in enumerate(source.entries) if entry.name == name)
-    content = io.BytesIO()
-    square(decode(source.read(number)), 64).save(content, "PNG")
-    picture = {"name": "emoji.png", "mimeType": "image/png", "buffer": content.getvalue()}
-    page.locator(f"#{view} .source input").set_input_files(picture)
+def choose_model(page, name):
+    page.locator("#model").click()
+    page.locator("#about").get_by_role("button", name=name).click()
+    expect(page.locator("#model-name")).to_have_text(re.compile(f"{re.escape(Path(name).name)}$"))
+
+
+def open_portrait(page, view):
+    """Open a real picture: one of Open Peeps by Pablo Stanley (CC0), as tools/fetch_avatars.py draws it."""
+    page.locator(f"#{view} .source input").set_input_files(PORTRAIT)
     page.locator(".easel").locator("visible=true").wait_for()
 
 

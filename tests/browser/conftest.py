@@ -18,8 +18,6 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.untrained import begun, untrained
-from unmask.models import builtin_names
-from unmask.storage import bundles as bundle
 from unmask.training.runs import Run
 
 UNMASK = Path(sys.executable).with_name("unmask")
@@ -34,18 +32,6 @@ def chromium() -> str:
     if found is None:
         pytest.skip("no Chromium here to look at the page with; install it:  apt-get install chromium")
     return found
-
-
-@pytest.fixture(scope="session")
-def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What is served: the model that UNMASK_STUDIO_MODEL names, else the built-in one, else one of no use."""
-    if named := os.environ.get("UNMASK_STUDIO_MODEL"):
-        return named
-    if "emoji" in builtin_names():
-        return "emoji"
-    folder = tmp_path_factory.mktemp("studio") / "model"
-    bundle.save(untrained(edge=16), folder)
-    return str(folder)
 
 
 @contextmanager
@@ -73,15 +59,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.fixture(scope="session")
-def address(chromium: str, model: str, run: Run) -> Iterator[str]:
-    with studio(model, "--runs", str(run.folder.parent)) as address:
+def address(chromium: str, run: Run) -> Iterator[str]:
+    with studio("avatars", "--runs", str(run.folder.parent)) as address:
         yield address
 
 
 @pytest.fixture
-def closed(chromium: str, model: str) -> Iterator[str]:
+def closed(chromium: str) -> Iterator[str]:
     """A Studio that wants a token."""
-    with studio(model, "--token", "open-sesame") as address:
+    with studio("avatars", "--token", "open-sesame") as address:
         yield address
 
 

@@ -8,7 +8,7 @@ from PIL import Image
 from playwright.sync_api import expect
 from scipy import ndimage
 
-from tests.browser.actions import button, field, open_emoji, paint, set_range
+from tests.browser.actions import button, field, open_portrait, paint, set_range
 
 SIZE = (23, 17)  # columns and rows
 CALL = """async ([module, name, ...given]) => {
@@ -22,7 +22,7 @@ CALL = """async ([module, name, ...given]) => {
 def edit(tab):
     """The tab with a picture to paint on."""
     page = tab("edit", has_touch=True)
-    open_emoji(page, "edit", "slightly smiling face")
+    open_portrait(page, "edit")
     return page
 
 
@@ -255,7 +255,7 @@ class TestMasks:
         edit.get_by_label("Mask colour").fill("#ff0000")
         field(edit, "Mask opacity").fill("0.3")
         edit.reload()
-        open_emoji(edit, "edit", "slightly smiling face")
+        open_portrait(edit, "edit")
         paint(edit, [(0.5, 0.5), (0.6, 0.5)])
         assert tuple(look(edit, "#edit .mask")[32, 33]) == (255, 0, 0, 255)
         assert edit.locator("#edit .mask").evaluate("mask => getComputedStyle(mask).opacity") == "0.3"

@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import expect
 
-from tests.browser.actions import button, field, open_emoji, paint, set_range
+from tests.browser.actions import button, field, open_portrait, paint, set_range
 
 WATCH_NOTIFICATIONS = """() => {
     window.told = [];
@@ -118,7 +118,7 @@ def test_one_mask_is_used_for_several_pictures(tab, look, tmp_path):
         Image.new("RGB", (64, 64), colour).save(tmp_path / f"{colour}.png")
     Image.new("RGB", (100, 64), "blue").save(tmp_path / "wide.png")
     page = tab("edit")
-    open_emoji(page, "edit", "slightly smiling face")
+    open_portrait(page, "edit")
     paint(page, [(0.3, 0.3), (0.5, 0.4)])
     selected = look(page, "#edit .mask")[..., 3] > 0
     set_range(page, "Versions", 1)

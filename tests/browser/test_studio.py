@@ -12,9 +12,10 @@ from playwright.sync_api import expect
 
 from tests.browser.actions import (
     button,
+    choose_model,
     field,
     findings_everywhere,
-    open_emoji,
+    open_portrait,
     paint,
     redraw,
     set_range,
@@ -181,9 +182,9 @@ class TestCreate:
 class TestEdit:
     def test_only_what_was_painted_changes(self, tab, look, shot, steps):
         page = tab("edit")
-        open_emoji(page, "edit", "slightly smiling face")
+        open_portrait(page, "edit")
         before = look(page, "#edit .paper canvas")
-        paint(page, [(0.3, 0.35), (0.6, 0.4), (0.55, 0.5)])
+        paint(page, [(0.45, 0.5), (0.75, 0.5), (0.6, 0.7)])
         selected = look(page, "#edit .mask")[..., 3] > 0
         assert 100 < selected.sum() < 2000
         redraw(page, steps)
@@ -223,7 +224,7 @@ class TestEdit:
     def test_the_result_is_edited_again(self, tab, look, steps):
         """A real picture, since white corners of a sample may be drawn as they were."""
         page = tab("edit")
-        open_emoji(page, "edit", "grinning face")
+        open_portrait(page, "edit")
         states = [look(page, "#edit .paper canvas")]
         for place in (0.25, 0.75):
             paint(page, [(place, place), (place + 0.1, place)])
@@ -372,7 +373,8 @@ class TestExtend:
 
     def test_the_frame_is_dragged_and_the_picture_goes_on(self, tab, look, shot, steps):
         page = tab("extend")
-        open_emoji(page, "extend", "teacher")
+        choose_model(page, "fruit")
+        take_sample(page)
         before = look(page, "#extend .area canvas")
         self.drag(page, "right", 260, 0)
         width, height = map(int, re.findall(r"\d+", page.locator("#extend .easel .readout").inner_text()))
@@ -460,6 +462,7 @@ class TestInspect:
         page.locator(".batch .tile:enabled").click()
         page.locator("#viewer").get_by_role("button", name="Inspect").click()
         expect(page.locator(".map")).to_have_count(4)
+        expect(page.locator("#inspect .caption")).to_contain_text("the model's caption")
         page.locator(".map canvas").first.hover()
         shot(page, "inspect")
         page.reload()

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.actions import button, findings_everywhere, set_range
+from tests.browser.actions import button, choose_model, findings_everywhere, set_range
 
 
 def test_another_model_is_chosen_and_asked_and_stays_after_a_reload(tab, run, look):
@@ -13,9 +13,7 @@ def test_another_model_is_chosen_and_asked_and_stays_after_a_reload(tab, run, lo
     set_range(page, "Steps", 2)
     button(page, "Create images").click()
     expect(page.locator(".batch .tile:enabled")).to_have_count(1)
-    page.locator("#model").click()
-    page.locator("#about").get_by_role("button", name=str(run.folder)).click()
-    expect(page.locator("#model-name")).to_have_text(re.compile("/small$"))
+    choose_model(page, str(run.folder))
     expect(page.locator(".batch .tile:enabled")).to_have_count(1)  # what the other drew is still there
     set_range(page, "Images", 1)
     button(page, "Create images").click()

@@ -81,7 +81,7 @@ def begin_canvas(page):
     return prompt_of(page, "extend")
 
 
-def test_words_stand_along_an_empty_canvas_and_not_beyond_a_picture(tab, shot):
+def test_words_stand_along_an_empty_canvas_and_not_beyond_a_picture(tab):
     page = tab("extend")
     prompt = begin_canvas(page)
     prompt.press_sequentially("red cathedral | do")
@@ -91,7 +91,6 @@ def test_words_stand_along_an_empty_canvas_and_not_beyond_a_picture(tab, shot):
     expect(places).to_have_text(["red cathedral", "dog"])
     left, right = (places.nth(number).bounding_box() for number in range(2))
     assert left["x"] + left["width"] == pytest.approx(right["x"])
-    shot(page, "along")
     set_range(page, "Steps", 2)
     with sent(page, "canvas") as request:
         button(page, "Draw what is missing").click()
