@@ -21,7 +21,7 @@ export function bounded({ scale, x, y }, size, room) {
   return { scale, x: within(x, 0), y: within(y, 1) };
 }
 
-/** A paper in the middle of a room, which is zoomed by wheel and buttons and moved by whoever calls. */
+/** A paper in a room, which is zoomed by wheel and buttons and moved by whoever calls. */
 export class Zoom {
   constructor(room, paper) {
     Object.assign(this, { room, paper, view: WHOLE });
@@ -74,9 +74,10 @@ export class Zoom {
     return true;
   }
 
+  /** A place in the window, from the middle of the paper as it is when nothing is moved. */
   middle([x, y]) {
-    const box = this.room.getBoundingClientRect();
-    return [x - box.left - box.width / 2, y - box.top - box.height / 2];
+    const box = this.paper.getBoundingClientRect();
+    return [x - box.left - box.width / 2 + this.view.x, y - box.top - box.height / 2 + this.view.y];
   }
 
   wheel(event) {
