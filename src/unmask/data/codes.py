@@ -8,7 +8,7 @@ picture; how rows are kept, verified and made again: ``storage.arrays``. Their h
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import torch
 from einops import rearrange
 from torch import Tensor
 
+from unmask.config import merge
 from unmask.data.base import combined_hash
 from unmask.data.captions import Caption
 from unmask.data.config import ImagesConfig
@@ -162,7 +163,7 @@ def encode_pixels(
     )
     there = _stamp_there(out, stamp)
     if there and there.format < FORMAT and (older := _load(out, there)) is not None:
-        return Codes(replace(there, captions=stamp.captions), older, captions)
+        return Codes(stamp, older, captions)
 
     def make(numbers: range) -> Iterator[Item]:
         for crops in _batches(train, validation, numbers, stamp.crops):
@@ -181,13 +182,13 @@ def encode_pixels(
                 processes=processes,
                 report=report,
             ).array
-        if there is None or not _has_captions(out, there, stamp):  # rows that are whole may have lost theirs
-            there = stamp
-            if processes.is_first:
-                if stamp.captions:
-                    files.write_json(out / CAPTIONS, list(captions))
-                _write_stamp(out, stamp)
-    return Codes(there, array, captions)
+        # Rows that are whole may have lost their captions, or have been made with other settings of these.
+        up_to_date = there and merge(images, there.images) == images and _has_captions(out, there, stamp)
+        if processes.is_first and not up_to_date:
+            if stamp.captions:
+                files.write_json(out / CAPTIONS, list(captions))
+            _write_stamp(out, stamp)
+    return Codes(stamp, array, captions)
 
 
 def open_codes(folder: Path, codec: str) -> Codes:

@@ -113,7 +113,9 @@ def develop(image: Image.Image, background: str) -> Image.Image:
 def upright(image: Image.Image, background: str) -> Image.Image:
     """The picture as ``decode`` returns it; for a block of ``decoding``."""
     image.load()
-    return _opaque(_eight_bits(_turned(image, _orientation(image))), background)
+    picture = _opaque(_eight_bits(_turned(image, _orientation(image))), background)
+    picture.info = {}  # its orientation above all, by which it would be turned once more
+    return picture
 
 
 def upright_jpeg(image: Image.Image, data: bytes, size: int) -> Image.Image:

@@ -367,6 +367,12 @@ class TestCaptions:
         assert codes.stamp.captions == ""
         assert not (tmp_path / "noise.codes" / "captions.json").exists()
 
+    def test_another_room_for_them_holds_where_the_codes_are_known(self, make, captions, tmp_path):
+        make(captions=captions, caption_words=16)
+        again = make(captions=captions, caption_words=4)
+        assert again.stamp.images["caption_words"] == 4
+        assert open_codes(tmp_path / "noise.codes", "abc").stamp.images["caption_words"] == 4
+
     def test_other_captions_leave_the_codes(self, make, captions, tmp_path):
         make(captions=captions)
         before = (tmp_path / "noise.codes" / "codes.npy").stat().st_mtime_ns

@@ -19,6 +19,7 @@ from unmask.data.transforms import (
     contact_sheet,
     decode,
     decoding,
+    develop,
     identify,
     square,
     to_pictures,
@@ -65,6 +66,14 @@ class TestDecode:
         data = encode(QUARTERS, kind, exif=exif, quality=95)
         upright = QUARTERS.transpose(UPRIGHT[orientation]) if orientation > 1 else QUARTERS
         assert abs(pixels(decode(data)) - pixels(upright)).mean() < 12  # the exact pixels but for JPEG's loss
+
+    @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "TIFF"])
+    def test_what_is_upright_is_not_turned_again(self, encode, kind):
+        exif = Image.Exif()
+        exif[0x0112] = 6
+        once = decode(encode(QUARTERS.resize((16, 32)), kind, exif=exif))
+        assert once.size == (32, 16)
+        assert (pixels(develop(once, "white")) == pixels(once)).all()
 
     def test_broken_metadata_do_not_cost_the_picture(self, encode, noise):
         data = encode(noise(), exif=b"Exif\0\0MM\0*\0\0")
