@@ -35,6 +35,7 @@ from unmask.storage.arrays import INDEX, WHOLE, Item, Layout, load_rows, open_ro
 
 FORMAT = 2  # 1 had no hashes
 CODES, STAMP, CAPTIONS = "codes.npy", "codes.json", "captions.json"
+OURS = {CODES, STAMP, CAPTIONS, INDEX, WHOLE}
 StoredCodes = npt.NDArray[np.uint16] | npt.NDArray[np.int32]
 Encode = Callable[[Tensor], Tensor]
 """(B, 3, H, W) images in [0, 1] to (B, h, w) codes, on whatever device."""
@@ -229,16 +230,20 @@ def _stamp_there(out: Path, stamp: Stamp) -> Stamp | None:
     """The stamp of what is to be made, where it is begun or done; anything else at ``out`` is refused."""
     if out.exists() and not out.is_dir():
         raise DataError(f"{out} is a file; codes are kept in a folder", hint=f"--out {out}.codes")
+    others = sorted({path.name for path in out.iterdir()} - OURS) if out.exists() else []
     try:
         there = _read_stamp(out)
     except _NoStampError:
-        ours = {CODES, STAMP, CAPTIONS, INDEX, WHOLE}
-        if out.exists() and not {path.name for path in out.iterdir()} <= ours:
+        if others:
             raise
         return None
     _check_codec(out, there, stamp.codec)
     if there != stamp:
         raise DataError(f"{out} holds codes of other images or settings", hint="name another --out")
+    if others and _load(out, there) is None:  # to make it again is to remove the folder
+        raise DataError(
+            f"{out / CODES} is damaged, but {out} also holds {others[0]}", hint="name another --out"
+        )
     return there
 
 

@@ -310,6 +310,14 @@ def test_a_folder_of_somebody_elses_is_never_made_again(make, tmp_path):
     (tmp_path / "noise.codes/notes.txt").touch()
     with pytest.raises(DataError, match="holds no codes"):
         make()
+    make(out="damaged.codes")
+    with (tmp_path / "damaged.codes/codes.npy").open("r+b") as rows:
+        rows.seek(-1, 2)
+        rows.write(b"?")
+    (tmp_path / "damaged.codes/notes.txt").touch()
+    with pytest.raises(DataError, match=r"is damaged, but .* also holds notes\.txt"):
+        make(out="damaged.codes")
+    assert (tmp_path / "damaged.codes/notes.txt").exists()
     (tmp_path / "file").touch()
     with pytest.raises(DataError, match="is a file; codes are kept in a folder"):
         make(out="file")
