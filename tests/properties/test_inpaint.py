@@ -276,6 +276,20 @@ def test_a_mask_replaces_what_is_nearer_to_white_and_never_what_is_transparent()
     assert selection(Image.fromarray(np.array([[False, True]])), (2, 1)).tolist() == [[False, True]]
 
 
+def test_guidance_that_moves_begins_with_the_first_code_of_an_edit():
+    """In one step, all codes are the first, however many of a window are known."""
+    bundle = untrained(words=("cat", "dog"))
+    bundle.prior.tensors["head.weight"] *= 4
+    model = Pipeline(bundle, torch.device("cpu"))
+    drawn = {
+        guidance: levels(
+            model.inpaint(photo(16, 16), (0, 0, 8, 8), "cat", steps=1, guidance=guidance, seam=0)
+        )
+        for guidance in ((6.0, 1.0), 6.0, 2.0)
+    }
+    assert drawn[6.0, 1.0] == drawn[6.0] != drawn[2.0]
+
+
 def test_a_box_is_clipped_to_the_picture():
     assert selection((-1, 1, 3, 9), (4, 3)).tolist() == [
         [False] * 4,

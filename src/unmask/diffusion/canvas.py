@@ -9,6 +9,7 @@ its first code, and there are (R, C) = (a − h + 1, b − w + 1) of them.
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -65,7 +66,7 @@ class Canvas:
         own denoiser runs on the CPU, since not every device has float64.
         """
         canvas, wanted = (rearrange(x.cpu(), "B (a b) -> B a b", a=self.grid[0]) for x in (codes, where))
-        chosen = self._choose(canvas, wanted)  # (B, R, C)
+        chosen = self._choose(wanted)  # (B, R, C)
         names = window_names(canvas, self.window)
         views = Views(*(self._view(x) for x in (canvas, wanted, _number(wanted))))
         total = torch.zeros(int(wanted.sum()), self.mask_id, dtype=torch.float64)
@@ -81,21 +82,20 @@ class Canvas:
         logits = (total / votes[wanted][:, None]).log()
         return logits if codes.is_cpu else logits.float().to(codes.device)
 
-    def _choose(self, canvas: Tensor, wanted: Tensor) -> Tensor:
+    def _choose(self, wanted: Tensor) -> Tensor:
         """(B, R, C) bool: the windows to ask, all of which hold a wanted position."""
         holding = (F.max_pool2d(wanted.float(), self.window, 1) > 0) & self._lattice
         if self._windows is None:
             return holding
-        masked = (canvas == self.mask_id).sum((1, 2)).tolist()
-        images = zip(holding, wanted, masked, strict=True)
-        return torch.stack([self._sample(self._windows, *image) for image in images])
+        return torch.stack(list(map(partial(self._sample, self._windows), holding, wanted)))
 
-    def _sample(self, count: int, holding: Tensor, wanted: Tensor, masked: int) -> Tensor:
+    def _sample(self, count: int, holding: Tensor, wanted: Tensor) -> Tensor:
         """(R, C) bool: the first windows of a random order, and of each position that has none the first.
 
-        How many codes are masked tells the passes of an image apart, whatever batch it is in.
+        The order follows from what is wanted, whatever batch an image is in, and whether its surroundings are
+        masked for guidance.
         """
-        rng = generator(self._seed, "windows", masked)
+        rng = generator(self._seed, "windows", wanted.numpy().tobytes().hex())
         order = torch.randperm(holding.numel(), generator=rng).view(holding.shape).double()
         order = order.masked_fill(~holding, math.inf)
         last = order.flatten().kthvalue(min(count, order.numel())).values

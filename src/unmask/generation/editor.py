@@ -39,6 +39,8 @@ class Editor:
     request: Request
     prompts: Sequence[str] = ("",)
     """What to draw; on a canvas along its longer side."""
+    num_drawn: int | None = None
+    """Codes of a window that are to be drawn, if not all."""
 
     def __post_init__(self) -> None:
         if self.sampler.prior.causal:
@@ -107,7 +109,7 @@ class Editor:
     @cached_property
     def denoisers(self) -> Sequence[Denoiser]:
         """Of windows, one for each prompt."""
-        return self.sampler.denoisers(self.request, self.prompts)
+        return self.sampler.denoisers(self.request, self.prompts, self.num_drawn)
 
     @property
     def origin(self) -> Provenance:

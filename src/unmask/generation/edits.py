@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Unpack
 
 import numpy as np
@@ -122,7 +123,9 @@ class Edit:
         """Versions of the image; with ``rank`` the one whose new codes are likeliest first."""
         if count < 1:
             raise ConfigError(f"{count} images cannot be drawn; 1 is the least", hint="--count 4")
-        editor, grid, request = self.editor, self.patch.grid, self.editor.request
+        num_drawn = self.num_drawn
+        editor = replace(self.editor, num_drawn=min(num_drawn, prod(self.editor.window)))
+        grid, request = self.patch.grid, editor.request
         work = plan_work(request.settings, torch.from_numpy(self.patch.masked), editor.window)
         settings, seed, watch = work.settings, request.seed, watch or request.watch
         canvas = Canvas(editor.denoisers[0], editor.window, grid, settings, seed=seed)
@@ -131,7 +134,6 @@ class Edit:
         denoise: Denoiser = canvas
         if editor.by_context and surroundings.any():
             blank = without_context(surroundings, canvas.mask_id)
-            num_drawn = int((codes[0] == canvas.mask_id).sum())
             denoise = Guided(canvas, settings.guidance, blank=blank, num_drawn=num_drawn)
         if watch.progress:
             editor.announce(work, count, by_context=denoise is not canvas)

@@ -185,9 +185,11 @@ class Sampler:
                 on_step=on_step,
             )
 
-    def denoisers(self, request: Request, prompts: Sequence[str] = ("",)) -> list[Denoiser]:
-        """Denoisers of codes alone, one conditioned on each prompt."""
-        guided = self._guided(request, tells(prompts))
+    def denoisers(
+        self, request: Request, prompts: Sequence[str] = ("",), num_drawn: int | None = None
+    ) -> list[Denoiser]:
+        """Denoisers of codes alone, one conditioned on each prompt; ``num_drawn`` as ``Guided`` has it."""
+        guided = self._guided(request, tells(prompts), num_drawn)
         ids = (self.words.ids(prompt) for prompt in prompts)
         return [Given(guided, words=words) if len(words) else guided for words in ids]
 
@@ -210,14 +212,16 @@ class Sampler:
         differs = self.words.length > 0 and (prompted or tells(request.negative))
         return request.guide is not None or (request.settings.guidance != 1 and differs)
 
-    def _guided(self, request: Request, prompted: bool) -> Denoiser:
+    def _guided(self, request: Request, prompted: bool, num_drawn: int | None = None) -> Denoiser:
         """The denoiser of rows, guided by a weaker model or by itself with the negative prompt or none."""
-        weight, guide, L = request.settings.guidance, request.guide, self.words.length
+        guide = request.guide
+        guided = partial(
+            Guided, self.denoiser, request.settings.guidance, num_words=self.words.length, num_drawn=num_drawn
+        )
         if not self.guides(request, prompted):
             return self.denoiser
         if guide is None:
-            blank = with_words(self.words.ids(request.negative))
-            return Guided(self.denoiser, weight, blank=blank, num_words=L)
+            return guided(blank=with_words(self.words.ids(request.negative)))
         if guide.prior.causal:
             raise ConfigError("an autoregressive prior cannot guide an absorbing one")
         if (guide.codec_fingerprint, guide.words.vocabulary) != (
@@ -227,7 +231,7 @@ class Sampler:
             raise ConfigError(
                 "a guide must know the same codes and words: it is another checkpoint, or a smaller prior"
             )
-        return Guided(self.denoiser, weight, guide=guide.denoiser, num_words=L)
+        return guided(guide=guide.denoiser)
 
     def _continuer(self, request: Request, prompted: bool) -> Continuer:
         """The same of an autoregressive prior."""
