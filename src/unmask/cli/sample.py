@@ -62,7 +62,7 @@ class Arguments(Sampling):
     grid: Path | None = None
     """Also write a contact sheet of the first 64 images, a PNG."""
     gif: Path | None = None
-    """Also write an animation of how the first 16 appear, a GIF."""
+    """Also write an animation of how the first images appear, up to 16 and to --batch, a GIF."""
     sampling: SettingsOption = settings_flags("sample")
 
     def __post_init__(self) -> None:

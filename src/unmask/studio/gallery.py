@@ -9,7 +9,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -85,25 +85,29 @@ class Gallery:
         def run(report: Reporter) -> Outcome:
             outcome = task(report)
             try:
-                return replace(outcome, kept=[self.add(data) for data in outcome.pictures])
+                return replace(outcome, kept=self.add(outcome.pictures))
             except DataError as error:
                 return replace(outcome, unkept=str(error))
 
         return run
 
-    def add(self, data: bytes) -> str:
-        """The id of a picture that is in the folder from now on."""
+    def add(self, pictures: Sequence[bytes]) -> list[str]:
+        """The ids of pictures that are in the folder from now on, if there is room for all."""
         with self._lock:
             used = sum(one.bytes for one in self._kept.values())
-            if used + len(data) > self._most or len(self._kept) >= MAX_GALLERY_PICTURES:
+            room, places = self._most - used, MAX_GALLERY_PICTURES - len(self._kept)
+            if sum(map(len, pictures)) > room or len(pictures) > places:
                 raise DataError(
                     f"the gallery is full: {len(self._kept):,} images, {used / 2**20:,.0f} MiB",
                     hint="delete some, or begin another:  unmask studio --keep FOLDER",
                 )
-            name = f"{time.time_ns() // 10**6:013d}-{secrets.token_hex(4)}"
-            kept = Kept(id=name, bytes=len(data), origin=read(data))
-            write_picture(self.path(kept), data)
-            self._kept[name] = kept
+            return [self._add(data) for data in pictures]
+
+    def _add(self, data: bytes) -> str:
+        name = f"{time.time_ns() // 10**6:013d}-{secrets.token_hex(4)}"
+        kept = Kept(id=name, bytes=len(data), origin=read(data))
+        write_picture(self.path(kept), data)
+        self._kept[name] = kept
         return name
 
     def star(self, kept: Kept, starred: bool) -> Kept:

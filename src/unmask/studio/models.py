@@ -1,7 +1,7 @@
 """The models that a Studio offers, by names that the server knows: no request says a path."""
 
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +43,7 @@ class Models:
     def __init__(self, model: Pipeline, name: str, others: Others) -> None:
         self.first, self._others = name, others
         self._lock = threading.Lock()
+        self._loading: dict[str, threading.Lock] = defaultdict(threading.Lock)
         self._open = OrderedDict({name: (_stamp(name), model)})
 
     def names(self) -> list[str]:
@@ -56,15 +57,20 @@ class Models:
         with self._lock:
             if name not in self._open and name not in self.names():  # before any file is looked for
                 raise ConfigError("there is no model of that name here", hint="/api/v1/models lists them")
+            loading = self._loading[name]
+        with loading:  # which may download: other models can be had meanwhile
             stamp = _stamp(name)
-            if name not in self._open or self._open[name][0] != stamp:
+            found = self._open.get(name)
+            if found is None or found[0] != stamp:
                 model = load(name, self._others.device, precision=self._others.precision)
                 warm_up(model)
-                self._open[name] = stamp, model
+                found = stamp, model
+        with self._lock:
+            self._open[name] = found
             self._open.move_to_end(name)
             while len(self._open) > MAX_OPEN:
                 self._open.popitem(last=False)
-            return name, self._open[name][1]
+        return name, found[1]
 
 
 def _within(folder: Path | None) -> list[Path]:

@@ -82,7 +82,7 @@ def test_what_is_deleted_is_gone_from_the_disk(client, ask, keep):
 
 def test_another_server_finds_pictures_and_stars_again_and_nothing_else(keep, model):
     gallery = Gallery(keep)
-    first, second = (gallery.add(encoded(picture)) for picture in model.sample(2, steps=1))
+    first, second = gallery.add([encoded(picture) for picture in model.sample(2, steps=1)])
     gallery.star(gallery.find(second), starred=True)
     (keep / f".{first}.png.partial-7").write_bytes(b"half")  # as a kill leaves it
     (keep / "holiday.png").write_bytes(b"a photograph")
@@ -97,7 +97,7 @@ def test_another_server_finds_pictures_and_stars_again_and_nothing_else(keep, mo
 
 def test_studios_of_one_folder_keep_each_others_stars(keep, model):
     first = Gallery(keep)
-    names = [first.add(encoded(picture)) for picture in model.sample(2, steps=1)]
+    names = first.add([encoded(picture) for picture in model.sample(2, steps=1)])
     second = Gallery(keep)
     for gallery, name in zip((first, second), names, strict=True):
         gallery.star(gallery.find(name), starred=True)
@@ -108,7 +108,7 @@ def test_studios_of_one_folder_keep_each_others_stars(keep, model):
 
 def test_studios_that_give_stars_at_the_same_instant_lose_none(keep, model, monkeypatch):
     first = Gallery(keep)
-    names = [first.add(encoded(picture)) for picture in model.sample(2, steps=1)]
+    names = first.add([encoded(picture) for picture in model.sample(2, steps=1)])
     meet, read_stars = Barrier(2), Gallery._stars
 
     def together(gallery):
@@ -141,9 +141,10 @@ def test_what_the_disk_refuses_is_said_and_changes_nothing(client, ask, monkeypa
 def test_a_full_gallery_keeps_no_more_and_loses_nothing(keep, model):
     data = [encoded(picture) for picture in model.sample(2, steps=1)]
     gallery = Gallery(keep, most=len(data[0]) + 10)
-    gallery.add(data[0])
     with pytest.raises(DataError, match="full"):
-        gallery.add(data[1])
+        gallery.add(data)
+    assert len(gallery) == 0  # no part of a job
+    gallery.add(data[:1])
     from unmask.studio.jobs import Outcome
 
     outcome = gallery.keeping(lambda report: Outcome(pictures=data))(None)

@@ -2,6 +2,8 @@
 
 import io
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,26 @@ def test_few_models_are_open_at_once_and_one_that_was_replaced_is_opened_again(m
     models.get("runs/churches/prior")
     assert len(models._open) == MAX_OPEN
     assert models.get("mine")[1] is not model  # it had to be opened again
+
+
+def test_a_model_that_takes_long_to_open_keeps_no_other_waiting(model, others, monkeypatch):
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(*_, **__):
+        begun.set()
+        assert go_on.wait(60)
+        return model
+
+    monkeypatch.setattr("unmask.studio.models.load", slow)
+    models = Models(model, "first", others)
+    with ThreadPoolExecutor(2) as pool:
+        opening = [pool.submit(models.get, "mine") for _ in range(2)]
+        assert begun.wait(60)
+        assert models.get(None) == ("first", model)  # at once
+        begun.clear()
+        go_on.set()
+        assert [one.result() for one in opening] == 2 * [("mine", model)]
+    assert not begun.is_set()  # nobody opened it a second time
 
 
 def test_a_training_is_seen_as_far_as_it_has_come(client, runs):
