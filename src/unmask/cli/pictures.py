@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 from unmask.data.pictures import encoded
 from unmask.errors import ConfigError, DataError
 from unmask.storage.files import accessing, write_bytes, write_csv
@@ -43,13 +43,13 @@ def write_table(path: Path | None, rows: Iterable[Sequence[object]], what: str) 
     if path is not None:
         with accessing(path):
             write_csv(path, rows)
-        tell(f"{what}: {path}", csv=path)
+        emit(f"{what}: {path}", csv=path)
 
 
 def write_sheet(path: Path, sheet: Image.Image, what: str, key: str = "sheet") -> None:
     """Write an image in place of what has its name, and say so; ``key`` is its name for ``--json``."""
     write_file(path, encoded(sheet))
-    tell(f"{what}: {path}", **{key: path})
+    emit(f"{what}: {path}", **{key: path})
 
 
 def sheet_with_text(rows: Sequence[Sequence[tuple[Image.Image, str]]]) -> Image.Image:
