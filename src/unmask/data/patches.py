@@ -165,5 +165,5 @@ def frame(picture: Image.Image, margins: Sides, factor: int) -> tuple[Image.Imag
     around = [(top + more_top, bottom), (left + more_left, right)]
     pixels = np.pad(np.asarray(picture), [*around, (0, 0)], mode="edge")
     mask = np.pad(np.zeros(picture.size[::-1], np.uint8), around, constant_values=255)
-    asked = (more_left, more_top, pixels.shape[1], pixels.shape[0])
-    return Image.fromarray(pixels), Image.fromarray(mask), asked
+    crop = (more_left, more_top, pixels.shape[1], pixels.shape[0])
+    return Image.fromarray(pixels), Image.fromarray(mask), crop

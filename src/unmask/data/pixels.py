@@ -104,9 +104,9 @@ class Pixels:
         names, groups, digests = zip(*(lines[number] for number in places), strict=True)
         usable_pairs = {row for row, number in enumerate(places) if number in pairs}
         self._rows = split(groups, config.validation, usable_pairs)
-        told = [captions[number] for number in places] if captions else ()
+        captions = [captions[number] for number in places] if captions else ()
         rows = np.arange(len(places))
-        self._whole = PixelSet(list(names), rows, read, digests, told, Crop.of(config))
+        self._whole = PixelSet(list(names), rows, read, digests, captions, Crop.of(config))
 
     def __len__(self) -> int:
         return len(self._whole)

@@ -83,10 +83,12 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        asked = HTTPConnection(scope)
-        answer = self._refusal(asked) or _full(scope)
+        connection = HTTPConnection(scope)
+        answer = self._refusal(connection) or _full(scope)
         if answer is None:
-            await self._let_in(int(asked.headers.get("content-length", "0")), scope, receive, send_guarded)
+            await self._let_in(
+                int(connection.headers.get("content-length", "0")), scope, receive, send_guarded
+            )
         else:
             await answer(scope, receive, send_guarded)
 
@@ -107,24 +109,24 @@ class Guard:
         finally:
             self._room += length
 
-    def _refusal(self, asked: HTTPConnection) -> Response | None:
-        host = _hostname(f"//{asked.headers.get('host', '')}")
+    def _refusal(self, connection: HTTPConnection) -> Response | None:
+        host = _hostname(f"//{connection.headers.get('host', '')}")
         if self._access.hosts is not None and host not in self._access.hosts:
             return _refuse(403, "this name is not one of the server's own")
-        if _foreign(asked.headers):
+        if _foreign(connection.headers):
             return _refuse(403, "requests from pages of other sites are not answered")
-        return _too_much(asked.headers) or self._authorise(asked)
+        return _too_much(connection.headers) or self._authorise(connection)
 
-    def _authorise(self, asked: HTTPConnection) -> Response | None:
-        path, token = asked.scope["path"], self._access.token
+    def _authorise(self, connection: HTTPConnection) -> Response | None:
+        path, token = connection.scope["path"], self._access.token
         if token is None or path.startswith(OPEN_PATHS):
             return None
-        name, seal = cookie_name(asked.headers), cookie_value(token)
-        if path == "/" and _equal(token, asked.query_params.get("token", "")):
+        name, seal = cookie_name(connection.headers), cookie_value(token)
+        if path == "/" and _equal(token, connection.query_params.get("token", "")):
             answer = RedirectResponse("/", 303)
             answer.set_cookie(name, seal, httponly=True, samesite="strict", max_age=30 * 86_400)
             return answer
-        if _equal(token, _bearer(asked.headers)) or _equal(seal, asked.cookies.get(name, "")):
+        if _equal(token, _bearer(connection.headers)) or _equal(seal, connection.cookies.get(name, "")):
             return None
         if path == "/":
             return FileResponse(FILES / "token.html", 401)

@@ -74,21 +74,21 @@ def _said(request: Request, model: Pipeline) -> dict[str, JsonValue]:
 
 def _ways(request: Request) -> _Ways:
     prompt = request.prompt if isinstance(request, Drawing) else None
-    told = [] if prompt is None else [prompt] if isinstance(prompt, str) else prompt
+    prompts = [] if prompt is None else [prompt] if isinstance(prompt, str) else prompt
     match request:
         case Sample():
             number = str(request.first + request.count)
-            return _Ways([*told, "--count", number], "pictures", [str(request.count)])
+            return _Ways([*prompts, "--count", number], "pictures", [str(request.count)])
         case Canvas():
             width, height = request.width, request.height
-            return _Ways([*told, "--size", f"{width}x{height}"], "picture", [f"({width}, {height})"])
+            return _Ways([*prompts, "--size", f"{width}x{height}"], "picture", [f"({width}, {height})"])
         case Inpaint():
             box = request.box and ",".join(map(str, request.box))
-            words = [IMAGE, *told, f"--box={box}" if box else f"--mask={MASK}"]
+            words = [IMAGE, *prompts, f"--box={box}" if box else f"--mask={MASK}"]
             mask = repr(request.box) if box else f'Image.open("{MASK}")'
             return _Ways(words, "versions", ["picture", mask])
         case Extend() | Vary():
-            return _Ways([IMAGE, *told], "versions", ["picture"])
+            return _Ways([IMAGE, *prompts], "versions", ["picture"])
         case Caption():
             return _Ways([IMAGE], "(captions,)", ["[picture]"])
         case Reconstruct():

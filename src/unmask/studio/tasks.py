@@ -54,8 +54,8 @@ def task_of(request: Request, model: Pipeline) -> Task:
         case Caption():
             model.words.known.encode_prompt(request.words)
             model.sampler.check_captions()
-            asked = request.draws, request.seed, request.words
-            return partial(caption, model, _picture(request, model), *asked)
+            details = request.draws, request.seed, request.words
+            return partial(caption, model, _picture(request, model), *details)
         case Score():
             return partial(score, model, _picture(request, model), request.draws, request.seed)
 

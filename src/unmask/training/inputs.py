@@ -99,8 +99,8 @@ def find_codes(
     names = [field.name for field in fields(images) if field.name not in ("size", "cache", "workers")]
     changed = [name for name in names if getattr(images, name) != getattr(settled, name)]
     if changed and processes.is_first:
-        told = ", ".join(f"{name.replace('_', '-')} {getattr(settled, name)}" for name in changed)
-        say(f"the codes of {codes.stamp.data} were made with settings of their own, which hold: {told}")
+        settings = ", ".join(f"{name.replace('_', '-')} {getattr(settled, name)}" for name in changed)
+        say(f"the codes of {codes.stamp.data} were made with settings of their own, which hold: {settings}")
     return codes, settled
 
 
@@ -110,8 +110,8 @@ def look_at(data: str, images: ImagesConfig) -> str:
     for name in ("crop", "scale", "min_side", "background", "validation", "fast_decode", "captions"):
         value = getattr(images, name)
         if value != getattr(default, name):
-            told = value if isinstance(value, tuple) else [] if value is True else [value]
-            words += [f"--images.{name.replace('_', '-')}", *map(str, told)]
+            values = value if isinstance(value, tuple) else [] if value is True else [value]
+            words += [f"--images.{name.replace('_', '-')}", *map(str, values)]
     return shlex.join(words)
 
 
