@@ -53,7 +53,7 @@ class SampleFolder:
         **changes: Any,
     ) -> None:
         self.path, self.model, self.seed = Path(path), model, seed
-        self.asked: dict[str, Any] = {"prompt": prompt, "negative": negative, "guide": guide}
+        self.conditioning: dict[str, Any] = {"prompt": prompt, "negative": negative, "guide": guide}
         self.settings = model.settings("sample", settings, **changes)
 
     def fill(
@@ -119,7 +119,7 @@ class SampleFolder:
 
     def _request(self) -> dict[str, Any]:
         """What an image depends on, beside its number, as it comes back from JSON."""
-        prompt, negative, guide = (self.asked[name] for name in ("prompt", "negative", "guide"))
+        prompt, negative, guide = (self.conditioning[name] for name in ("prompt", "negative", "guide"))
         prompt = prompt if prompt is None or isinstance(prompt, str) else list(prompt)
         prompt = prompt if self.model.words.length else prompt or None  # without words both draw the same
         told = {"prompt": prompt, "negative": negative or None, "guide": guide and guide.fingerprint}
@@ -136,7 +136,7 @@ class SampleFolder:
         except DamagedError as error:
             raise DataError(f"{stamp} is damaged: {error}", hint=hint) from None
         there = Settings().of("sample") | {"noise": 1} | there  # what is not there yet had its default
-        wanted = dict.fromkeys(self.asked) | self._request()
+        wanted = dict.fromkeys(self.conditioning) | self._request()
         differing = [key for key in wanted if there.get(key) != wanted[key]]
         changed = [f"{key} {there.get(key)}, not {wanted[key]}" for key in differing]
         if changed:
@@ -160,7 +160,7 @@ class SampleFolder:
         prior = self.model.prior
         pictures = self.model.sample(
             len(part),
-            **self.asked,
+            **self.conditioning,
             settings=self.settings,
             first=part.start,
             seed=self.seed,
