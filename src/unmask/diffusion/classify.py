@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from unmask.diffusion.fill import Denoiser
-from unmask.diffusion.guidance import Given
+from unmask.diffusion.guidance import Conditioned
 from unmask.diffusion.likelihood import Prior, likelihood_of
 
 ROWS = 64  # in one pass
@@ -34,8 +34,8 @@ def word_nats(denoise: Denoiser, codes: Tensor, labels: Tensor) -> Tensor:
     for images in torch.split(codes, max(1, ROWS // len(rows))):
         given = images.repeat_interleave(len(rows), 0)
         each = (given, rows.repeat(len(images), 1), where.repeat(len(images), 1))
-        asked = (torch.split(x, ROWS) for x in each)
-        passes = (Given(denoise, codes=c)(row, at) for c, row, at in zip(*asked, strict=True))
+        parts = (torch.split(x, ROWS) for x in each)
+        passes = (Conditioned(denoise, codes=c)(row, at) for c, row, at in zip(*parts, strict=True))
         said = torch.cat([logits.cpu().double() for logits in passes])  # (b·U, ids)
         log_p = said.log_softmax(1).view(len(images), len(rows), -1)  # (b, U, ids)
         nats.append(-log_p[:, which, labels.cpu().flatten()].view(-1, C, L))
@@ -49,6 +49,6 @@ def image_nats(
 
     All labels of an image meet the same masks, so that they differ by what they say of it alone.
     """
-    told = (likelihood_of(Given(prior, words=label)) for label in labels)
-    scores = (one.score(codes, first, num_draws=num_draws, num_steps=None, seed=seed) for one in told)
+    likelihoods = (likelihood_of(Conditioned(prior, words=label)) for label in labels)
+    scores = (one.score(codes, first, num_draws=num_draws, num_steps=None, seed=seed) for one in likelihoods)
     return torch.stack([score.nats for score in scores], dim=1)

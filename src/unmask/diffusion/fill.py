@@ -122,9 +122,9 @@ class _Filling:
     @torch.no_grad()
     def advance(self, active: list[int]) -> list[int]:
         """Take some images through a pass, each to its own next step; the unfinished come back."""
-        rows = torch.tensor(active).to(self.codes.device)
+        rows, mask_id = torch.tensor(active).to(self.codes.device), self._denoise.mask_id
         codes, steps = self.codes[rows], self.plan[rows]  # (A, N)
-        masked = (codes == self._denoise.mask_id) & self.unknown[rows]
+        masked = (codes == mask_id) & self.unknown[rows]
         due = masked & (steps == steps.masked_fill(~masked, 0).amax(1, keepdim=True))
         again = torch.zeros_like(due)
         if rescale := self._settings.remask:
@@ -133,26 +133,26 @@ class _Filling:
                 revealed, masked & ~due, chance, rescale=rescale, cap=self._settings.remask_cap
             )
             steps, due = _swap(steps, again, early), due | early
-        asked = masked if self._rule else due
-        logits = self._denoise(codes, asked).float()
-        drawn = self._draw(logits, rows, masked, asked)
+        queried = masked if self._rule else due
+        logits = self._denoise(codes, queried).float()
+        drawn = self._draw(logits, rows, masked, queried)
         if self._rule:
             noise = gumbel(*self._pass("rule", rows, masked))
             due = self._rule(logits.log_softmax(1), drawn, masked, due.sum(1), noise, self._settings)
             steps = _deal(steps, due, masked & ~due | again)
         self.plan[rows] = steps
-        after = codes.masked_scatter(asked, drawn).where(due, codes).masked_fill(again, self._denoise.mask_id)
+        after = codes.masked_scatter(queried, drawn).where(due, codes).masked_fill(again, mask_id)
         self.codes[rows] = after
-        unfinished = ((after == self._denoise.mask_id) & self.unknown[rows]).any(1)
+        unfinished = ((after == mask_id) & self.unknown[rows]).any(1)
         *more, non_finite = torch.cat([unfinished, has_non_finite(logits)[None]]).tolist()
         refuse_non_finite(non_finite)
         return [image for image, stays in zip(active, more, strict=True) if stays]
 
-    def _draw(self, logits: Tensor, rows: Tensor, masked: Tensor, asked: Tensor) -> Tensor:
-        """(n, K) logits to the (n,) codes drawn at the positions asked for."""
-        row, position = asked.nonzero(as_tuple=True)
+    def _draw(self, logits: Tensor, rows: Tensor, masked: Tensor, queried: Tensor) -> Tensor:
+        """(n, K) logits to the (n,) codes drawn at the positions queried."""
+        row, position = queried.nonzero(as_tuple=True)
         address = self._first + rows[row], position, self.draws[rows[row], position]
-        self.draws[rows] += asked
+        self.draws[rows] += queried
         left = masked.sum(1) / self.unknown[rows].sum(1)
         drawn = draw(logits, address, left[row], self._settings, seed=self._seed)
         if self._on_draw:

@@ -21,7 +21,9 @@ class Candidates(NamedTuple):
     log_p: Tensor  # (count,) nats, at temperature 1: each new code given what was known as it was last drawn
 
 
-def forget(among: Tensor, share: float, count: int, *, seed: int, nats: Tensor | None = None) -> Tensor:
+def choose_positions(
+    among: Tensor, share: float, count: int, *, seed: int, nats: Tensor | None = None
+) -> Tensor:
     """(count, N) bool: in each of so many rows a share of the positions ``among``, (N,) bool, at least one.
 
     Random ones, of each row its own: x_t ~ q(x_t | x_0) at t/T = share, so that filling them again is the

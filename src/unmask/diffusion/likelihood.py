@@ -162,12 +162,12 @@ class Exact(Bound):
             hidden = torch.rand(len(x0), 1, generator=rng, device=rng.device).to(x0.device) < 0.1
             x0 = torch.cat([x0[:, :L].masked_fill(hidden, mask_id), x0[:, L:]], dim=1)
         x0 = x0[rows]
-        asked = x0 != mask_id
+        known = x0 != mask_id
         costs = process.cross_entropy(
-            network, x0, x0, asked, rng=noise.dropout, label_smoothing=config.label_smoothing
+            network, x0, x0, known, rng=noise.dropout, label_smoothing=config.label_smoothing
         )
         codes = costs[:, L:].mean()
-        return _with_words(codes, costs[:, :L], asked[:, :L], config), codes.detach()
+        return _with_words(codes, costs[:, :L], known[:, :L], config), codes.detach()
 
     def score(
         self, codes: Tensor, first: int, *, num_draws: int, num_steps: int | None, seed: int = 0
@@ -182,11 +182,11 @@ class Exact(Bound):
         return self._costs(codes, torch.ones_like(codes, dtype=torch.bool))
 
 
-def _with_words(codes: Tensor, costs: Tensor, asked: Tensor, config: DiffusionConfig) -> Tensor:
-    """The loss of the codes and, by its share, the mean cost of a word, (B, L) where ``asked``."""
-    if not asked.shape[1]:
+def _with_words(codes: Tensor, costs: Tensor, wanted: Tensor, config: DiffusionConfig) -> Tensor:
+    """The loss of the codes and, by its share, the mean cost of a word, (B, L) where ``wanted``."""
+    if not wanted.shape[1]:
         return codes
-    return torch.lerp(codes, costs.sum() / asked.sum().clamp(min=1), config.text_share)
+    return torch.lerp(codes, costs.sum() / wanted.sum().clamp(min=1), config.text_share)
 
 
 def _mean_where(costs: Tensor, mask: Tensor) -> Tensor:

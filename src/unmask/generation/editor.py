@@ -18,7 +18,7 @@ from unmask.diffusion.fill import Denoiser
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.settings import Use
 from unmask.errors import ConfigError
-from unmask.generation.prompts import tells
+from unmask.generation.prompts import has_text
 from unmask.generation.sampler import Options, Request, Sampler, draws
 from unmask.progress import in_words, say
 
@@ -118,12 +118,13 @@ class Editor:
     @property
     def by_context(self) -> bool:
         """Whether guidance of an edit exaggerates its surroundings; else the denoiser is guided itself."""
-        return not tells(self.prompts) and self.request.guide is None and self.request.settings.guidance != 1
+        guided_by_itself = self.request.guide is None and self.request.settings.guidance != 1
+        return guided_by_itself and not has_text(self.prompts)
 
     def announce(self, work: Work, count: int, *, by_context: bool = False) -> None:
         """Say how much work so many versions are; a denoiser that is told something is measured guided."""
         seconds = work.passes * work.windows * count * self._seconds() * (2 if by_context else 1)
-        guided = by_context or self.sampler.guides(self.request, tells(self.prompts))
+        guided = by_context or self.sampler.guides(self.request, has_text(self.prompts))
         twice = " × 2 for guidance" if guided else ""
         each = twice + (f" for each of {count} versions" if count > 1 else "")
         less = "" if work.settings.care == "fast" or work.windows == 1 else "; with care fast it takes less"

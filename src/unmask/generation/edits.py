@@ -19,7 +19,7 @@ from unmask.diffusion.canvas import Canvas
 from unmask.diffusion.care import plan_work
 from unmask.diffusion.fill import Denoiser, Watch
 from unmask.diffusion.guidance import Guided, without_context
-from unmask.diffusion.inpaint import forget, refill
+from unmask.diffusion.inpaint import choose_positions, refill
 from unmask.diffusion.likelihood import likelihood_of
 from unmask.errors import ConfigError
 from unmask.generation.editor import Editor
@@ -176,7 +176,7 @@ class Edit:
     @property
     def num_drawn(self) -> int:
         """Codes that a version draws."""
-        return int(self._forgotten(1, 0).sum())
+        return int(self._redrawn(1, 0).sum())
 
     def _known_codes(self, denoise: Canvas, count: int, seed: int) -> Tensor:
         """(count, N) codes of the patch, MASK where they are to be drawn again."""
@@ -184,11 +184,11 @@ class Edit:
         codes = self.editor.encode(images).flatten(1)
         choosy = self.origin.unlikely and self.origin.strength < 1
         nats = likelihood_of(denoise).code_nats(codes, 0, num_pairs=PAIRS, seed=seed)[0] if choosy else None
-        return codes.masked_fill(self._forgotten(count, seed, nats).to(codes.device), denoise.mask_id)
+        return codes.masked_fill(self._redrawn(count, seed, nats).to(codes.device), denoise.mask_id)
 
-    def _forgotten(self, count: int, seed: int, nats: Tensor | None = None) -> Tensor:
+    def _redrawn(self, count: int, seed: int, nats: Tensor | None = None) -> Tensor:
         selected = torch.from_numpy(self.patch.masked).flatten()
-        return forget(selected, self.origin.strength, count, seed=seed, nats=nats)
+        return choose_positions(selected, self.origin.strength, count, seed=seed, nats=nats)
 
 
 def selected(

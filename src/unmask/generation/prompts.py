@@ -15,7 +15,7 @@ Prompt = str | Sequence[str] | None
 """A text for all images, or one for each in turn; None: captions of the training. Empty: nothing."""
 
 
-def tells(prompt: Prompt) -> bool:
+def has_text(prompt: Prompt) -> bool:
     """Whether it says anything of any image."""
     return prompt is None or any(text.strip() for text in ([prompt] if isinstance(prompt, str) else prompt))
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from unmask.data.pictures import Pictures, each_picture
 from unmask.data.pixels import PixelSet
 from unmask.diffusion.classify import image_nats, label_nats
-from unmask.diffusion.guidance import Given
+from unmask.diffusion.guidance import Conditioned
 from unmask.diffusion.inpaint import refill
 from unmask.diffusion.likelihood import Score, bits_by_picture, bits_per_code, join
 from unmask.diffusion.settings import Settings
@@ -91,8 +91,8 @@ class Viewer:
         nothing = words.ids("").to(device)
         captions = []
         for codes in (one for batch in self.encode(pictures) for one in batch):
-            told = Given(self.sampler.denoiser, codes=codes)
-            drawn = refill(told, nothing.expand(draws, -1), (1, len(nothing)), Settings(), seed=seed)
+            conditioned = Conditioned(self.sampler.denoiser, codes=codes)
+            drawn = refill(conditioned, nothing.expand(draws, -1), (1, len(nothing)), Settings(), seed=seed)
             captions.append(words.count(drawn.codes))
         return captions
 

@@ -20,7 +20,7 @@ from unmask.data.pixels import Indices
 from unmask.data.transforms import contact_sheet, to_pictures
 from unmask.data.vocabulary import END, Vocabulary
 from unmask.diffusion.autoregressive import autoregress
-from unmask.diffusion.guidance import Given
+from unmask.diffusion.guidance import Conditioned
 from unmask.diffusion.likelihood import Noise, Prior, Score, bits_per_code, cost_curve, join, likelihood_of
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.settings import RECOMMENDED, Settings
@@ -117,10 +117,9 @@ class PriorTask:
         """
         batch, seed = self._optim.batch * self._engine.world, self._loop.seed
         rows = batch_indices(number, count=len(self._train), batch=batch, seed=seed)
-        told = (self._train.captions[row] for row in rows)
         captions = [
             caption and reordered(caption, generator(seed, "caption", number, place))
-            for place, caption in enumerate(told)
+            for place, caption in enumerate(self._train.captions[row] for row in rows)
         ]
         return torch.cat([self._encode(captions), self._train.read(rows)], dim=1).to(self._engine.device)
 
@@ -146,18 +145,20 @@ class PriorTask:
             return {}
         prior, L, num_codes = self._ema.module, self._prior.text.length, self._prior.num_positions
         everything = np.arange(len(self._validation))
-        told = self._score(everything, lambda rows: (Given(prior, words=rows[:, :L]), rows[:, L:]))
-        self._curve = cost_curve(told, num_codes)
-        bits, error = bits_per_code(told, num_codes)
+        conditional = self._score(
+            everything, lambda rows: (Conditioned(prior, words=rows[:, :L]), rows[:, L:])
+        )
+        self._curve = cost_curve(conditional, num_codes)
+        bits, error = bits_per_code(conditional, num_codes)
         if not L:
             return {"bits": bits, "standard_error": error}
         nothing = torch.full((L,), prior.mask_id)
-        untold = self._score(everything, lambda rows: (Given(prior, words=nothing), rows[:, L:]))
-        metrics = dict(zip(("bits", "standard_error"), bits_per_code(untold, num_codes), strict=True))
+        unconditional = self._score(everything, lambda rows: (Conditioned(prior, words=nothing), rows[:, L:]))
+        metrics = dict(zip(("bits", "standard_error"), bits_per_code(unconditional, num_codes), strict=True))
         metrics["bits_given_caption"] = bits
         captioned = everything[(self._words != prior.mask_id).all(1).numpy()]
         if len(captioned) and not prior.causal:  # which knows no words after codes
-            words = self._score(captioned, lambda rows: (Given(prior, codes=rows[:, L:]), rows[:, :L]))
+            words = self._score(captioned, lambda rows: (Conditioned(prior, codes=rows[:, L:]), rows[:, :L]))
             metrics["bits_per_caption"] = bits_per_code(words, 1)[0]
         return metrics
 
