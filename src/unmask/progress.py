@@ -1,4 +1,4 @@
-"""What is said on stderr while work takes more than a moment: sentences, and bars or, in a file, lines."""
+"""Messages and progress on stderr: sentences, and bars or, in a file, lines."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -13,18 +13,18 @@ FIRST_LINE, NEXT_LINES = 2, 15  # seconds from the start, and from each other
 QUIET = ContextVar("QUIET", default=False)
 """Whether nothing but errors is to be said."""
 Report = Callable[[float, int], None]
-"""Told how much is done, and of how much."""
+"""Called with how much is done, and of how much."""
 Bar = Callable[[str], AbstractContextManager[Report]]
 """Shows how far something of this title has come, while a block lasts."""
 
 
 def silent(done: float, total: int) -> None:
-    """A report to nobody."""
+    """A report that does nothing."""
 
 
 @contextmanager
 def no_bar(title: str) -> Iterator[Report]:
-    """A bar that nobody sees."""
+    """A bar that is not shown."""
     yield silent
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from unmask.pipeline import Pipeline
 
 STAMP = "samples.json"  # what a folder's pictures are
-NOISE = 2  # how a seed becomes noise; 1 was before it was a hash of its address
+NOISE = 2  # version of the noise; in 1 it was no hash of its address
 BATCH = 16
 MAX_COUNT = 1_000_000  # of pictures in a folder: names have six digits
 
@@ -105,7 +105,7 @@ class SampleFolder:
             yield
 
     def _stamp(self) -> None:
-        """Say whose the folder is, if it is new; else make sure that it is this request's."""
+        """Write the request into the folder, if it is new; else check that it is the same."""
         stamp = self.path / STAMP
         with accessing(self.path, "hold samples"):
             if all(path.name.startswith((STAMP, f".{STAMP}.")) for path in self.path.iterdir()):
@@ -144,7 +144,7 @@ class SampleFolder:
             raise DataError(message, hint=hint)
 
     def _missing(self, count: int, batch: int, *, filmed: bool) -> list[range]:
-        """The numbers to draw, in parts that share passes: rounding may depend on the company."""
+        """The numbers to draw, in parts that share passes: rounding may depend on the batch."""
         names = {path.name for path in self.path.iterdir()}
         parts = [range(start, min(start + batch, count)) for start in range(0, count, batch)]
         return [

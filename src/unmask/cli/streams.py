@@ -1,4 +1,4 @@
-"""Standard streams that nobody need be reading."""
+"""Standard streams that may be closed or unread."""
 
 import io
 import os

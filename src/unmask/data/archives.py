@@ -115,7 +115,7 @@ class TarSource(Source):
     """The pictures of a tar archive, in the order of their names.
 
     A compressed archive can only be read from its beginning, so it is unpacked once into an unnamed temporary
-    file, when its pictures are first asked for.
+    file, when the first of its images is read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -142,7 +142,7 @@ class TarSource(Source):
         with tarfile.open(fileobj=self._file, mode="r:") as tar:
             files = [(m.name, m.offset_data, m.size) for m in tar if m.isreg() and not m.issparse()]
         if len(files) >= LONG:
-            with suppress(OSError):  # a disk without room is no reason not to read
+            with suppress(OSError):  # reading goes on without the cached listing
                 known.parent.mkdir(parents=True, exist_ok=True)
                 write_json(known, sealed({"files": [list(file) for file in files]}))
         return files

@@ -1,7 +1,7 @@
 """How much work a drawing is, and how it is kept within bounds on grids larger than the trained one.
 
 All windows in all steps are exact, and on a large canvas take minutes or hours. ``care`` bounds steps and
-windows where the settings do not: what they say themselves stays.
+windows where the settings do not: explicit settings stay.
 """
 
 from dataclasses import dataclass, replace

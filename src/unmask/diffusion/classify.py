@@ -25,7 +25,7 @@ def word_nats(denoise: Denoiser, codes: Tensor, labels: Tensor) -> Tensor:
     Labels that begin alike share a row until they differ: of labels of one word an image takes a single row.
     """
     C, L = labels.shape
-    unsaid = torch.ones(L, L, dtype=torch.bool).triu()  # word i on, when word i is asked for
+    unsaid = torch.ones(L, L, dtype=torch.bool).triu()  # word i on, when word i is predicted
     begun = torch.where(unsaid, denoise.mask_id, labels[:, None].cpu())  # (C, L, L)
     rows, which = torch.unique(begun.view(-1, L), dim=0, return_inverse=True)  # (U, L), (C·L,)
     rows = rows.to(codes.device)
@@ -47,7 +47,7 @@ def image_nats(
 ) -> Tensor:
     """(B, C): −log p(codes | label) of images number ``first`` and on, a bound for absorbing priors.
 
-    All labels of an image meet the same masks, so that they differ by what they say of it alone.
+    All labels of an image share masks, so that their differences have less variance.
     """
     likelihoods = (likelihood_of(Conditioned(prior, words=label)) for label in labels)
     scores = (one.score(codes, first, num_draws=num_draws, num_steps=None, seed=seed) for one in likelihoods)

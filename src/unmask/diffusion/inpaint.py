@@ -46,7 +46,7 @@ def refill(
     batch: int = 16,
     on_step: OnStep | None = None,
 ) -> Candidates:
-    """A way to fill the MASKs of each row of (count, N) codes, as many in each; known codes stay.
+    """Fill the MASKs of each row of (count, N) codes, as many in each; known codes stay.
 
     Without remasking the log-probabilities are those of the new codes, exact for the model as it is, whatever
     the temperature of the draws; with it they only rank. They take no pass of their own.

@@ -1,4 +1,4 @@
-"""What sampling can be told, said once: commands, Python, the Studio, sweeps and files follow from it.
+"""All sampling settings, declared once for commands, Python, the Studio, sweeps and files.
 
 Free of torch, so that ``--help`` is instant.
 """

@@ -37,4 +37,4 @@ Side = Literal["train", "validation", "all"]
 Space = Literal["lpips", "inception", "pixels"]
 """What near means. lpips: looks alike. inception: shows the like. pixels: root mean square, in [0, 1]."""
 Evidence = Literal["label", "picture"]
-"""What tells the label of an image. label: p(label | image). picture: p(image | label)."""
+"""How an image is classified. label: p(label | image). picture: p(image | label)."""

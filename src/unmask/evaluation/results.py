@@ -45,7 +45,7 @@ class Results:
     """``results.json`` in a folder, and what else is made of it.
 
     A configuration stands for the samples of one setting, None for images that no sampler has made. Of
-    several processes one keeps what they all take in.
+    several processes one saves what all of them add.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Results:
         self.folder, self._keep = folder, keep
         self.protocol = protocol
         self.caution = caution(min(protocol.pictures, protocol.reference_pictures))
-        """What must be said beside an FID, if anything."""
+        """A caution for an FID, if one is due."""
         self._about = {"model": model, "protocol": asdict(protocol), "options": options}
         self.rows: list[Row] = []
         self.real: Row = {}
@@ -120,7 +120,7 @@ class Results:
             write_csv(self.folder / "results.csv", [names, *(map(row.get, names) for row in self.rows)])
 
     def _load(self) -> None:
-        """Take over what an earlier evaluation left, if it was after the same."""
+        """Take over the results of an earlier evaluation, if model, protocol and options are the same."""
         path = self.folder / "results.json"
         hint = "name another folder:  --out FOLDER"
         try:
@@ -147,7 +147,7 @@ class Results:
 
 
 def table_of(rows: Sequence[Row], columns: Sequence[str]) -> Table:
-    """A line for each row: its settings, as far as they are telling, and its metrics."""
+    """A line for each row: its settings, as far as they differ, and its metrics."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     settings = _shown(rows)
     for name in (*settings, *columns):
@@ -219,13 +219,13 @@ def _number(value: Any) -> float:
 
 
 def as_text(row: Row, name: str) -> str:
-    """A metric of a row with its standard error, to the digits that mean something."""
+    """A metric of a row with its standard error, to the significant digits."""
     if name not in row:
         return "–"
     value, error = row[name], row.get(f"{name}_error")
     if error is None:
         return f"{value:.4g}"
-    digits = max(0, 1 - math.floor(math.log10(error))) if error > 0 else 4  # two that mean something
+    digits = max(0, 1 - math.floor(math.log10(error))) if error > 0 else 4  # two significant ones
     return f"{value:.{digits}f} ± {error:.{digits}f}"
 
 

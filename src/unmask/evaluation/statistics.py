@@ -1,4 +1,4 @@
-"""What metrics need of a set of images, from the images themselves or from one file.
+"""Features or moments of a set of images, from the images themselves or from one file.
 
 NAME.safetensors   mean        (D,) float64
                    covariance  (D, D) float64, unbiased
@@ -65,7 +65,7 @@ class Statistics:
         return self.moments.count
 
     def require(self, metrics: Sequence[Metric]) -> None:
-        """Refuse metrics that need more than is here."""
+        """Refuse metrics that cannot be computed from these statistics."""
         if "diversity" in metrics:
             raise ConfigError("diversity is measured on images, not on statistics", hint="--metrics fid,kid")
         others = [metric for metric in metrics if metric != "fid"]
@@ -96,12 +96,12 @@ class Statistics:
 
 
 def is_statistics(spec: str) -> bool:
-    """Whether what names images names a file of statistics."""
+    """Whether the name of a data set is that of a statistics file."""
     return Path(spec).suffix == SUFFIX
 
 
 def load_statistics(path: Path) -> Statistics:
-    """The statistics in a file, every bit of which is as it was saved."""
+    """The statistics in a file, verified by its checksum."""
     try:
         with parsing():
             return _read(path)

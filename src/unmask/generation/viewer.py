@@ -1,4 +1,4 @@
-"""A model that looks at images: how likely they are, what they show, which label they have."""
+"""What a model infers from images: likelihoods, captions, labels."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Viewer:
-    """A codec for images, and a prior that says what it thinks of their codes."""
+    """Scores, captions and classifies images by the prior of their codes."""
 
     encode: Callable[[Pictures | PixelSet], Iterator[Tensor]]
     """Images to (B, N) codes of a few of them at a time."""

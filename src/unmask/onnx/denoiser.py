@@ -1,4 +1,4 @@
-"""A prior's graph as samplers ask it, computed by onnxruntime on the CPU."""
+"""A prior's graph as a ``Denoiser``, computed by onnxruntime on the CPU."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ RECIPE = 1  # to be raised when the same prior comes to give another graph
 
 
 class GraphDenoiser:
-    """A ``diffusion.fill.Denoiser``: only the positions asked for are computed."""
+    """A ``diffusion.fill.Denoiser``: only the positions wanted are computed."""
 
     def __init__(self, path: Path, mask_id: int) -> None:
         require_packages()

@@ -26,10 +26,10 @@ Rows = Callable[[Tensor], Tensor]
 
 
 class KVCache:
-    """From the codes so far, told one after the other, to the logits of the next.
+    """From the codes so far, given one after the other, to the logits of the next.
 
-    It remembers the keys and values of all codes. Where copies of weights are faster it holds copies, and so
-    does not see what the prior learns meanwhile.
+    It caches the keys and values of all codes. Where copies of weights are faster it holds copies, so that
+    later updates of the prior do not reach it.
     """
 
     def __init__(self, prior: Transformer, batch: int) -> None:

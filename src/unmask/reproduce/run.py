@@ -95,7 +95,7 @@ def _say_plan(bench: Bench, scale: Scale, wanted: Sequence[Step]) -> None:
 
 
 def gather(bench: Bench, scale: Scale, data: str) -> Results:
-    """What has been found so far, of every claim the seeds that tell something of it."""
+    """What has been found so far, of every claim the seeds that contribute to it."""
     steps: dict[str, Any] = {}
     done: dict[str, dict[str, dict[str, str]]] = {}
     for claim, seed in product(CLAIMS, range(MAX_SEEDS)):

@@ -43,7 +43,7 @@ scores refer to fingerprints.
 
 
 class About(TypedDict, total=False):
-    """What is said about a model: these values of these kinds, and whatever else."""
+    """The types of known metadata of a model; other keys are free."""
 
     image_size: int
     """Edge in pixels of the pictures that it was trained on."""
@@ -82,7 +82,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """A model: what it takes to use it. A prior belongs to the codec whose codes it was trained on."""
+    """A model. A prior belongs to the codec whose codes it was trained on."""
 
     codec: Part
     prior: Part | None = None
@@ -136,7 +136,7 @@ def load(folder: Path) -> Bundle:
             return _load(folder)
         except (OSError, BundleError) as error:
             if files.settle(folder) != version:
-                continue  # it was replaced under our eyes
+                continue  # it was replaced meanwhile
             if isinstance(error, BundleError):
                 raise
             raise BundleError(f"{folder} cannot be read: {error}") from error
@@ -286,7 +286,7 @@ def _load_part(path: Path, entry: Any) -> Part:
 
 
 def _refuse_to_overwrite(folder: Path) -> None:
-    """A folder of somebody's pictures named by mistake must not be replaced by a model."""
+    """Refuse to replace a folder that is no model, such as one of images named by mistake."""
     is_empty = folder.is_dir() and not any(folder.iterdir())
     if folder.exists() and not is_empty and not (folder / MANIFEST).is_file():
         raise BundleError(f"{folder} holds something else than a model", hint="name a folder that is new")

@@ -9,8 +9,8 @@ A folder cannot be renamed over another, so a folder is replaced in two renames,
 Only the state in the middle has no ``best``, and ``settle`` finishes it. One process writes a folder; any
 number may read and settle it meanwhile, since all they ever do is a rename that fails unless it is right.
 
-A folder that takes long to fill grows instead: it is new, several processes may wish for it, and what a kill
-leaves of it is gone on with.
+A folder that takes long to fill grows instead: it is new, several processes may want it, and after a kill the
+next one continues it.
 """
 
 import csv
@@ -50,14 +50,14 @@ def free_name(path: Path) -> Path:
 
 @contextmanager
 def in_cache(what: str) -> Iterator[Path]:
-    """The cache folder, for a block that keeps ``what`` there; one sentence says so if it cannot."""
+    """The cache folder, for a block that keeps ``what`` there; a DataError if it cannot."""
     with accessing(folder := cache_folder(), f"hold {what}", hint="UNMASK_CACHE=/a/larger/disk"):
         yield folder
 
 
 @contextmanager
 def accessing(path: Path, doing: str = "be written", *, hint: str | None = None) -> Iterator[None]:
-    """Turn what the disk refuses into a sentence: this path cannot be written, be read, hold samples."""
+    """Turn an OSError into a DataError: this path cannot be written, be read, hold samples."""
     try:
         yield
     except OSError as error:
@@ -88,7 +88,7 @@ def _stream(path: Path) -> IO[bytes] | None:
     """What is at ``path``, to be written to, if it is no file that could be replaced."""
     if not path.exists():
         return None
-    for number, output in ((1, sys.stdout), (2, sys.stderr)):  # opened anew, they would begin anew
+    for number, output in ((1, sys.stdout), (2, sys.stderr)):  # opened again, they would be truncated
         with suppress(OSError):
             if os.path.samestat(os.fstat(number), path.stat()):
                 output.flush()
@@ -120,7 +120,7 @@ def replace_folder(target: Path, ours: Collection[str]) -> Iterator[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     settle(target)
     partial, previous = _partial(target), _previous(target)
-    for leftover in (previous, partial):  # in this order: see above what both of them together say
+    for leftover in (previous, partial):  # in this order: both together mean that the new one is whole
         _remove(leftover)
     partial.mkdir()
     try:
@@ -156,7 +156,7 @@ def grow_folder(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def alone(target: Path) -> Iterator[None]:
-    """Let one process at a time make ``target``; the system gives the place of a killed one to the next."""
+    """Let one process at a time make ``target``; the lock of a killed one goes to the next."""
     target.parent.mkdir(parents=True, exist_ok=True)
     path = target.with_name(f".{target.name}.lock")
     with _locked(path):
@@ -199,7 +199,7 @@ def working_in(folder: Path, begin: Callable[[], None]) -> Iterator[None]:
 
 
 def _lock(descriptor: int, kind: int) -> bool:
-    """Whether the lock was to be had."""
+    """Whether the lock was acquired."""
     with suppress(OSError):
         fcntl.flock(descriptor, kind)
         return True
@@ -218,7 +218,7 @@ def _locked(path: Path) -> IO[bytes]:
 
 
 def remove_folder(target: Path) -> None:
-    """Take ``target`` away in one instant, so that no reader takes what is left of it for the whole."""
+    """Remove ``target`` atomically, so that no reader sees a part of it."""
     removed = target.with_name(f".{target.name}.removed")
     _remove(removed)
     target.rename(removed)
@@ -244,7 +244,7 @@ def settle_within(folder: Path) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what kills left in ``folder``; only for a process that writes there alone."""
+    """Remove partial writes that kills left in ``folder``; only for a process that writes there alone."""
     settle_within(folder)
     for pattern in (".*.previous", ".*.partial*", ".*.removed"):
         for leftover in folder.glob(pattern):
@@ -252,7 +252,7 @@ def sweep(folder: Path) -> None:
 
 
 def sealed(content: dict[str, Any]) -> dict[str, Any]:
-    """The same with a checksum of its values, which JSON keeps as they are."""
+    """``content`` with a checksum of its values, which JSON preserves."""
     return content | {SEAL: hashlib.sha256(json.dumps(content).encode()).hexdigest()}
 
 
@@ -284,7 +284,7 @@ def writing(
 
 
 def _real(path: Path) -> Path:
-    """The path without links; of links in a circle as it is, for the disk to refuse."""
+    """The path without links; one of circular links as it is, for the disk to refuse."""
     return Path(os.path.realpath(path))
 
 
@@ -297,7 +297,7 @@ def _previous(target: Path) -> Path:
 
 
 def _keep_others(old: Path, new: Path, ours: Collection[str]) -> None:
-    """Give what ``old`` holds beside ``ours`` a second name in ``new``: at no instant it has none."""
+    """Give what ``old`` holds beside ``ours`` a second name in ``new``: at every instant it has one."""
     for path in old.iterdir() if old.exists() else ():
         if path.name in ours:
             continue
@@ -310,7 +310,7 @@ def _keep_others(old: Path, new: Path, ours: Collection[str]) -> None:
 def _link(old: Path | str, new: Path | str) -> None:
     try:
         os.link(old, new, follow_symlinks=False)
-    except OSError:  # some file systems know no second names
+    except OSError:  # some file systems have no hard links
         shutil.copy2(old, new, follow_symlinks=False)
 
 

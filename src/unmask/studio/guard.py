@@ -1,4 +1,4 @@
-"""The door: who may ask, from where, and how much at once.
+"""Access control: who may send requests, from where, and how much at once.
 
 Pages of other sites can make a browser send requests here, and by changing what their own name resolves to
 they can even read the answers. So a request has to name this server as its host, and must not say that it
@@ -23,7 +23,7 @@ from unmask.studio.limits import MAX_UPLOAD_BYTES, UPLOAD_SECONDS, UPLOADS_BYTES
 from unmask.studio.page import FILES
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-OPEN_PATHS = ("/healthz", "/static/")  # what anyone may see: that it lives, and files that everybody has
+OPEN_PATHS = ("/healthz", "/static/")  # open to anyone: the health check, and static files
 HEADERS = {
     "Cache-Control": "no-cache",  # a new version is seen at once; an unchanged file is not sent again
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -93,7 +93,7 @@ class Guard:
             await answer(scope, receive, send_guarded)
 
     async def _let_in(self, length: int, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on once all of it is here, if there is room for it beside the others."""
+        """Pass a request on once all of it is here, if there is room for it."""
         if length > self._room:
             await _refuse(503, "the Studio is busy: too much is being sent to it; try again in a moment")(
                 scope, receive, send
@@ -188,7 +188,7 @@ def _foreign(headers: Headers) -> bool:
 
 
 def _too_much(headers: Headers) -> Response | None:
-    """A refusal of a body that is too long, or of which nobody knows how long it is."""
+    """A refusal of a body that is too long or of unknown length."""
     if "transfer-encoding" in headers:
         return _refuse(411, "say how long the request is: Content-Length")
     length = headers.get("content-length", "0")
@@ -209,12 +209,12 @@ def cookie_name(headers: Headers) -> str:
 
 
 def cookie_value(token: str) -> str:
-    """What tells that a browser knew the token, not the token itself: those servers are shown it, too."""
+    """Proof that a browser knew the token, not the token itself, which other servers would see too."""
     return hashlib.sha256(f"unmask studio {token}".encode()).hexdigest()
 
 
 def _equal(token: str, given: str) -> bool:
-    """Compared in a time that tells nothing."""
+    """Comparison in constant time."""
     return secrets.compare_digest(token.encode(), given.encode("utf-8", "surrogateescape"))
 
 

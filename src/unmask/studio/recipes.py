@@ -1,4 +1,4 @@
-"""The same, from the command line and from Python: what the page can do is nothing special."""
+"""The same request as a command and as Python code."""
 
 import shlex
 from collections.abc import Mapping

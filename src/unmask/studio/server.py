@@ -31,7 +31,7 @@ from unmask.studio.page import serve_page
 from unmask.studio.trainings import trainings
 
 SWEEP_SECONDS = 2.0
-MAX_SENTENCES, MAX_SENTENCE = 8, 300  # of an answer on what is wrong, and characters of each
+MAX_SENTENCES, MAX_SENTENCE = 8, 300  # in an answer on invalid requests, and characters of each
 
 
 def create_app(

@@ -62,7 +62,7 @@ def task_of(request: Request, model: Pipeline) -> Task:
 
 @torch.no_grad()
 def warm_up(model: Pipeline) -> None:
-    """Have done what is only done at first use, before anybody waits for it."""
+    """Warm up: do what is only done at first use, before a user waits for it."""
     codes = torch.full((1, model.prior.num_positions), model.prior.mask_id)
     model.preview(codes)
     if not model.prior.causal:

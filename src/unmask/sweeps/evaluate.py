@@ -1,4 +1,4 @@
-"""How good a model is: metrics of samples over a sweep of settings, or of reconstructions."""
+"""Metrics of samples over a sweep of settings, or of reconstructions."""
 
 import math
 from collections import defaultdict
@@ -141,7 +141,7 @@ class OfLabel(NamedTuple):
 
 @dataclass(frozen=True)
 class _Measuring:
-    """What an evaluation does for every combination of settings."""
+    """Measures one combination of settings after another."""
 
     model: Pipeline
     seed: int
@@ -173,7 +173,7 @@ class _Measuring:
         return [*((None, name) for name in whole), *parts]
 
     def _pictures(self, one: Settings | None) -> PixelSet:
-        """Those of some settings, drawn where they are missing, or those that are given; looked at."""
+        """The samples of some settings, drawn where missing, or the given images; features computed."""
         if one is None:
             assert self.given is not None
             pixels = self.given
@@ -196,7 +196,7 @@ class _Measuring:
 def effort(
     model: Pipeline, new: Sequence[Settings], count: int, batch: int, num_real: int, extractor: Extractor
 ) -> str:
-    """How much there is to draw and to look at, and about how long that takes, by a trial."""
+    """A sentence on the amount of work and, by a trial, the time that it takes."""
     N, batch, size = model.prior.num_positions, min(count, batch), model.image_size
     trial = Settings(guidance=new[0].guidance, steps=None if model.prior.causal else min(TRIED, N))
     drawing = took(lambda: model.sample(batch, settings=trial, batch=batch)) / (trial.steps or N)

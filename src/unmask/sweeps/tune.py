@@ -1,4 +1,4 @@
-"""Which settings suit a model best at each number of steps: ``unmask tune``.
+"""The best settings of a model for each number of steps: ``unmask tune``.
 
 From the settings that the model recommends it goes along one setting after another and keeps the best value
 of each. Every measurement is one of ``evaluate`` and stays in its folder: a search that was stopped goes on.
@@ -32,7 +32,7 @@ COLUMNS = ("kid", "precision", "coverage", "seconds")
 
 @dataclass(frozen=True)
 class Tuning:
-    """What came of a search."""
+    """The result of a search."""
 
     rows: Sequence[Row]
     """Of each number of steps the best settings, their metrics, and the seconds that a picture takes."""
@@ -44,7 +44,7 @@ class Tuning:
     def sampling(self, known: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
         """A model's settings by name, with the tuned ones among those that it recommends.
 
-        New pictures take the fewest steps that are as good as the best, as far as chance lets one see.
+        New images take the fewest steps whose KID is within a standard error of the best.
         """
         fewest = near_best(self.rows)[0]
         plain = [{name: one.of("sample")[name] for name in one.changed} for one in self.chosen]
@@ -108,7 +108,7 @@ def tune(
 
 
 def near_best(rows: Sequence[Row]) -> list[Row]:
-    """Those of the rows whose KID is no worse than the lowest but for its standard error."""
+    """The rows whose KID is within a standard error of the lowest."""
     lowest = min(rows, key=lambda row: row["kid"])
     return [row for row in rows if row["kid"] <= lowest["kid"] + lowest.get("kid_error", 0.0)]
 
@@ -149,7 +149,7 @@ def _values(model: Pipeline, candidates: Mapping[str, Any]) -> dict[str, list[An
 
 
 def _best(rows: Sequence[Row]) -> Row:
-    """The row of the lowest KID; where chance may have decided that, of the best precision and coverage."""
+    """The row of the best precision and coverage among those whose KID is as good as the lowest."""
     return max(near_best(rows), key=lambda row: row["precision"] + row["coverage"])
 
 

@@ -35,7 +35,7 @@ def read_state_dict(path: Path) -> dict[str, Tensor]:
         raise WeightsError(f"there is no file {path}")
     try:
         content = _load(path)
-    except Exception as error:  # there is no end to what damaged files make torch raise
+    except Exception as error:  # damaged files can make torch raise anything
         raise WeightsError(f"{path} cannot be read: {_reason(error)}") from error
     if isinstance(content, dict) and isinstance(content.get("state_dict"), dict):
         content = content["state_dict"]

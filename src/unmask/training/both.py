@@ -1,4 +1,4 @@
-"""Both stages as one training: a plan, the codec, its codes, the prior. The same again goes on with it."""
+"""Both stages as one training: a plan, the codec, its codes, the prior. It can be resumed."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -63,7 +63,7 @@ class Plan:
 
     @property
     def rows(self) -> Iterator[tuple[str, str, float]]:
-        """What there is to do, how much of it, and its seconds."""
+        """Name, amount and seconds of each part."""
         for name in ("measuring", "reading", "codec", "codes", "prior", "page"):
             if name in self.others:
                 yield name, "", self.others[name]
@@ -75,7 +75,7 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """All of it."""
+        """Seconds of the whole plan."""
         return sum(seconds for *_, seconds in self.rows)
 
     def __rich__(self) -> Table:
@@ -104,7 +104,7 @@ def train_both(out: Path, asked: Plan) -> Run:
 
 
 def _cautions(plan: Plan) -> Iterator[str]:
-    """What a user had better know about a plan before hours are spent on it."""
+    """Warnings about a plan before hours are spent on it."""
     if plan.hours is not None and plan.seconds > 3600 * plan.hours:
         yield f"longer than {in_words(3600 * plan.hours)}: a stage takes {LEAST} steps at least"
     alone = plan.preset == DEFAULT and not (plan.codec or plan.init or plan.size)

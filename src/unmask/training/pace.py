@@ -1,4 +1,4 @@
-"""How long the parts of a training take: measured on noise, and on a few of the pictures."""
+"""Seconds that the parts of a training take, measured on noise and a few images."""
 
 from dataclasses import dataclass
 
@@ -35,7 +35,7 @@ class Pace:
     validated: float
     """For a picture of the validation split."""
     shown: float
-    """For what a person looks at, at every validation."""
+    """For the images of a validation."""
 
 
 def reading_pace(source: Source, images: ImagesConfig) -> float:
@@ -47,7 +47,7 @@ def reading_pace(source: Source, images: ImagesConfig) -> float:
 
 
 def codec_pace(settings: CodecTraining) -> tuple[Pace, Part]:
-    """How long training a codec takes, and one that knows nothing yet."""
+    """How long training a codec takes, and an untrained codec."""
     say("measuring a few steps of the codec on noise")
     size, batch = settings.images.size, settings.optim.batch
     noise = _noise(256, 2 * batch, size, size, 3).astype(np.uint8)

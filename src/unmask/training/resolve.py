@@ -50,7 +50,7 @@ def starting_settings(
 
 
 def shortened(settings: T, steps: int) -> T:
-    """The same for fewer steps: warm-up, cool-down and the time between validations shrink alike."""
+    """The settings for fewer steps: warm-up, cool-down and the time between validations shrink alike."""
     optim, loop = settings.optim, settings.loop
     if steps >= loop.steps:
         return settings
@@ -92,7 +92,7 @@ def begun(folder: Path, stage: Stage) -> dict[str, Any]:
 
 
 def images_of(codec: str) -> dict[str, Any]:
-    """How a codec saw its pictures and how it split them; its prior had better do the same.
+    """The preparation and split of a codec's training images, which its prior should share.
 
     The size is the codec's in any case. Moved pictures are each stage's own matter, and an imported codec
     does not say how it was trained.

@@ -1,4 +1,4 @@
-"""A configuration becomes a run: ``train_codec`` and ``train_prior``, put together from their parts."""
+"""``train_codec`` and ``train_prior``: from a configuration to a trained run."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -58,7 +58,7 @@ def train_codec(
     source = open_source(data)
     perceptual = perceptual_of(settings)
     inception = Inception() if settings.validation_fid else None
-    # After what may be refused: this can take hours.
+    # After all checks: this can take hours.
     pixels = prepare_pixels(source, data, settings.images, engine)
     task = CodecTask(
         settings,
@@ -169,7 +169,7 @@ def perceptual_of(settings: CodecTraining) -> Perceptual | None:
 
 
 def _about_codec(model: Bundle) -> dict[str, Any]:
-    """What is known of a model but for the prior that it may have, which is not the one to be trained."""
+    """Metadata of a model, without that of a prior, which is not the one to be trained."""
     return {
         name: value
         for name, value in model.about.items()
