@@ -86,7 +86,8 @@ def main(argv: list[str]) -> None:
 def _labels(model: "Pipeline", data: str) -> list[str]:
     """The different captions of a set whose words the model knows; of how many it does not is said."""
     captions = sorted({caption for caption in model.open(data, captions="auto").captions if caption})
-    labels = [caption for caption in captions if model.words.known.knows(caption)]
+    vocabulary = model.words.require()
+    labels = [caption for caption in captions if vocabulary.knows(caption)]
     if len(labels) < 2:
         raise DataError(
             f"the images of {data} have {len(labels)} different captions in words that the model knows; "

@@ -15,7 +15,7 @@ TEXT_PX, GAP_PX = 12, 4
 
 
 def check_out(path: Path | None, suffix: str | None = ".png", *, option: str = "--out") -> None:
-    """Refuse a file that could not be written, before anything is computed; None is a file that nobody wants.
+    """Refuse a file that could not be written, before anything is computed; None means no file.
 
     Its name must end in ``suffix``, if there is one; ``option`` is what the name was given by.
     """
@@ -39,7 +39,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def write_table(path: Path | None, rows: Iterable[Sequence[object]], what: str) -> None:
-    """Write the rows of a table, its heading first, as CSV, and say so; None is a file that nobody wants."""
+    """Write the rows of a table, its heading first, as CSV, and say so; None means no file."""
     if path is not None:
         with accessing(path):
             write_csv(path, rows)

@@ -86,7 +86,7 @@ def main(argv: list[str]) -> None:
 
 def choose(model: "Pipeline", pixels: PixelSet, arguments: Arguments) -> PixelSet:
     """Images of different captions in words that the model knows, evenly spread."""
-    knows = model.words.known.knows
+    knows = model.words.require().knows
     first = {caption: number for number, caption in reversed([*enumerate(pixels.captions)]) if caption}
     known = sorted(number for caption, number in first.items() if knows(caption))
     if len(known) < arguments.candidates:

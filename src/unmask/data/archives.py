@@ -135,7 +135,7 @@ class TarSource(Source):
         return sorted(file for file in files if self._wanted(file[0]))
 
     def _index(self) -> list[tuple[str, int, int]]:
-        """The same of every file; of a long archive, whose headers lie far apart, kept once known."""
+        """Name, place and length of every file; cached for a long archive, whose headers lie far apart."""
         known = cache_folder() / f"{self.fingerprint}.tar.json"
         with suppress(OSError, DamagedError), parsing():
             return [(name, place, length) for name, place, length in unsealed(read_json(known), ())["files"]]

@@ -34,7 +34,7 @@ class Provenance:
     fingerprint: str = ""
     seed: int = 0
     number: int = 0
-    """Of the image within the request."""
+    """The number of the image within the request."""
     count: int = 1
     """Images of a sheet, of which this is the first."""
     prompt: str | tuple[str, ...] | None = None

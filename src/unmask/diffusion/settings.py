@@ -20,7 +20,7 @@ RECOMMENDED, PAPER = "recommended", "paper"
 
 
 class NotGiven:
-    """What a setting is that nobody gave: as the model recommends."""
+    """The value of a setting that was not given: as the model recommends."""
 
     def __repr__(self) -> str:
         return RECOMMENDED

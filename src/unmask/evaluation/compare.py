@@ -54,7 +54,7 @@ class Comparison:
         return prdc(self._balls(len(fake)), fake, replicates=self._replicates)
 
     def part(self, rows: Sequence[int]) -> "Comparison":
-        """The same with some of the images."""
+        """The set of some of the images."""
         return Comparison(self.features[rows], k=self._k, replicates=self._replicates)
 
     @property

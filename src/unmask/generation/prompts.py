@@ -38,14 +38,10 @@ class Words:
     causal: bool = False
     """Whether the prior is autoregressive."""
 
-    @property
-    def known(self) -> Vocabulary:
-        """The vocabulary, of which there must be one."""
+    def require(self, hint: str = "train another on images with captions: docs/captions.md") -> Vocabulary:
+        """The vocabulary; an error if there is none."""
         if self.vocabulary is None:
-            raise ConfigError(
-                "this model was trained without captions",
-                hint="train another on images with captions: docs/captions.md",
-            )
+            raise ConfigError("this model was trained without captions", hint=hint)
         return self.vocabulary
 
     @property
@@ -60,7 +56,7 @@ class Words:
         """
         ids = torch.full((self.length,), self.mask_id)
         if prompt.strip():
-            tokens = self.known.encode_prompt(prompt)
+            tokens = self.require().encode_prompt(prompt)
             ids[: len(tokens)] = torch.tensor(tokens, dtype=torch.int64) + self.mask_id + 1
             ids[len(tokens) :] = self.mask_id + 1 + END if self.causal else self.mask_id
         return ids
@@ -88,7 +84,7 @@ class Words:
     def text(self, ids: Tensor) -> str:
         """The caption that (L,) ids stand for; what is not known is left out."""
         tokens = (ids - self.mask_id - 1).clamp(min=END)
-        return self.known.decode(tokens.tolist())
+        return self.require().decode(tokens.tolist())
 
     def count(self, drawn: Tensor) -> dict[str, float]:
         """(n, L) drawn ids to the share of each caption, the largest first, whatever the order of words."""

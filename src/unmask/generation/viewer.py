@@ -86,7 +86,8 @@ class Viewer:
         """
         words, device = self.sampler.words, self.sampler.device
         self.sampler.check_captions()
-        if words.known and draws < 1:
+        words.require()
+        if draws < 1:
             raise ConfigError(f"in {draws} draws no caption comes up; 1 is the least")
         nothing = words.ids("").to(device)
         captions = []

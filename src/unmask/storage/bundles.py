@@ -105,7 +105,7 @@ class Bundle:
 
 
 def halved(bundle: Bundle) -> Bundle:
-    """The same with every float32 rounded to float16.
+    """This bundle with every float32 rounded to float16.
 
     Rounding moves a few codes. A codec that is halved before its prior is trained stays as it is afterwards,
     and the prior has learnt the codes of the very codec that it comes with.

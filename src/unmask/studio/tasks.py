@@ -52,7 +52,7 @@ def task_of(request: Request, model: Pipeline) -> Task:
         case Reconstruct():
             return partial(reconstruct, model, _picture(request, model))
         case Caption():
-            model.words.known.encode_prompt(request.words)
+            model.words.require().encode_prompt(request.words)
             model.sampler.check_captions()
             details = request.draws, request.seed, request.words
             return partial(caption, model, _picture(request, model), *details)

@@ -226,8 +226,9 @@ def _check(
 
 def _labels(model: Pipeline, real: PixelSet | Statistics, count: int, seed: int) -> dict[str, OfLabel]:
     """The labels of which there are enough real images and samples."""
-    if not (isinstance(real, PixelSet) and model.words.known):
+    if not isinstance(real, PixelSet):
         raise ConfigError("statistics have no labels", hint="name the images in place of --reference")
+    model.words.require(hint="leave out --by-label")
     labels: dict[Caption, OfLabel] = defaultdict(lambda: OfLabel([], []))
     for number, caption in enumerate(real.captions):
         labels[caption].real.append(number)

@@ -121,7 +121,7 @@ def lasting(name: str) -> str:
 
 
 def lasting_data(name: str) -> str:
-    """The same of pictures, of which a built-in name means the built-in ones whatever folders there are."""
+    """A path of images that means the same later; a built-in name wins over a folder of that name."""
     if SHARDS.search(name) and not Path(name).exists():
         return str(Path(name).absolute())
     return name if name in BUILTIN_SETS else lasting(name)

@@ -41,7 +41,7 @@ class Together(Optimizer):
 
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
         """Move all weights."""
-        assert closure is None, "nobody gives one"
+        assert closure is None, "there is none"
         for part in self._parts.values():
             part.step()
 
