@@ -76,7 +76,7 @@ class Lines:
             return
         self._next = now + NEXT_LINES
         # The first of many brings much that the others do not: networks that are loaded, pages of a file.
-        left = f", {in_words((now - self._start) * (total - done) / done)} left" if done > 1 else ""
+        left = f", {rough_duration((now - self._start) * (total - done) / done)} left" if done > 1 else ""
         self._console.print(f"{self._title}: {done:,.0f} of {total:,} {self._unit}{left}")
 
 
@@ -87,8 +87,8 @@ def took(work: Callable[[], object]) -> float:
     return perf_counter() - start
 
 
-def in_words(seconds: float) -> str:
-    """A time to wait."""
+def rough_duration(seconds: float) -> str:
+    """Seconds in the unit that fits: 12 s, 5.0 min, 2.1 h."""
     for unit, length in (("h", 3600), ("min", 60)):
         if seconds >= 1.5 * length:
             return f"{seconds / length:.1f} {unit}"

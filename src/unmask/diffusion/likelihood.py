@@ -218,13 +218,6 @@ def bits_by_picture(score: Score, num_codes: int) -> Tensor:
     return score.nats / (num_codes * math.log(2))
 
 
-def bits_per_code(score: Score, num_codes: int) -> tuple[float, float]:
-    """The mean over images and its standard error."""
-    bits = bits_by_picture(score, num_codes)
-    error = bits.std().item() / math.sqrt(len(bits)) if len(bits) > 1 else math.nan
-    return bits.mean().item(), error
-
-
 def cost_curve(score: Score, num_codes: int) -> dict[str, list[float]]:
     """h(r): mean nats of a masked code by the share of codes masked, in bins that hold as many draws each.
 

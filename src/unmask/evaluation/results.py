@@ -28,7 +28,7 @@ ONCE = ("held-out pictures", "validation pictures")  # what validation images we
 OLDER = ("unmask", "model", "protocol", "options", "caution", "real", "results")  # without a checksum
 
 
-def in_words(settings: Settings) -> str:
+def settings_label(settings: Settings) -> str:
     """The settings of a sweep, such as ``even random 50 steps temperature 0.9``, and what has no default."""
     row = _settings(settings)
     steps, temperature = _word(row["steps"]), _word(row["temperature"])
@@ -38,7 +38,7 @@ def in_words(settings: Settings) -> str:
 
 def samples_folder(folder: Path, settings: Settings) -> Path:
     """Where an evaluation keeps the samples of some settings."""
-    return folder / "samples" / in_words(settings).replace(" ", "-")
+    return folder / "samples" / settings_label(settings).replace(" ", "-")
 
 
 class Results:

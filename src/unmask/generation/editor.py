@@ -20,7 +20,7 @@ from unmask.diffusion.settings import Use
 from unmask.errors import ConfigError
 from unmask.generation.prompts import has_text
 from unmask.generation.sampler import Options, Request, Sampler, draws
-from unmask.progress import in_words, say
+from unmask.progress import rough_duration, say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +128,7 @@ class Editor:
         twice = " × 2 for guidance" if guided else ""
         each = twice + (f" for each of {count} versions" if count > 1 else "")
         less = "" if work.settings.care == "fast" or work.windows == 1 else "; with care fast it takes less"
-        say(f"drawing: at most {work}{each}, about {in_words(seconds)}{less}")
+        say(f"drawing: at most {work}{each}, about {rough_duration(seconds)}{less}")
 
     def _seconds(self) -> float:
         """Measured seconds of a pass over a window with a fifth of its codes masked."""

@@ -11,11 +11,12 @@ from unmask.data.pixels import PixelSet
 from unmask.diffusion.classify import image_nats, label_nats
 from unmask.diffusion.guidance import Conditioned
 from unmask.diffusion.inpaint import refill
-from unmask.diffusion.likelihood import Score, bits_by_picture, bits_per_code, join
+from unmask.diffusion.likelihood import Score, bits_by_picture, join
 from unmask.diffusion.settings import Settings
 from unmask.distributed import ALONE, Group
 from unmask.errors import ConfigError, DataError
 from unmask.evaluation.config import Evidence
+from unmask.evaluation.estimate import mean_of
 from unmask.generation.sampler import BATCH, Sampler
 
 
@@ -73,8 +74,8 @@ class Viewer:
         for part in processes.share(cost, range(len(known)), BATCH):
             scores.append(part)
             report(min(BATCH * len(scores), len(known)))
-        score = join(processes.agreed(lambda: scores))
-        return Scores(bits_by_picture(score, N).tolist(), *bits_per_code(score, N))
+        bits = bits_by_picture(join(processes.agreed(lambda: scores)), N)
+        return Scores(bits.tolist(), *mean_of(bits))
 
     @torch.no_grad()
     def caption(

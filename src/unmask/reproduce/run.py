@@ -11,7 +11,7 @@ import torch
 
 from unmask import __version__
 from unmask.errors import DataError
-from unmask.progress import in_words, say
+from unmask.progress import rough_duration, say
 from unmask.reproduce.bench import Bench
 from unmask.reproduce.claims import CLAIMS
 from unmask.reproduce.manifest import DEBIAN, Claim, Lab, Scale
@@ -90,7 +90,7 @@ def _say_plan(bench: Bench, scale: Scale, wanted: Sequence[Step]) -> None:
     seconds = sum(scale.seconds(step.kind) for step in missing)
     say(
         f"plan: {len(set(wanted)) - len(missing)} steps are done; {trainings} trainings and "
-        f"{len(missing) - trainings} measurements are not, about {in_words(seconds)} on one quiet core"
+        f"{len(missing) - trainings} measurements are not, about {rough_duration(seconds)} on one quiet core"
     )
 
 

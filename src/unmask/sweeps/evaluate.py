@@ -20,11 +20,10 @@ from unmask.evaluation.config import Metric, Side, What, check_metrics
 from unmask.evaluation.estimate import Estimate
 from unmask.evaluation.features import INCEPTION, Extractor, inception_features
 from unmask.evaluation.protocol import Protocol, resizing
-from unmask.evaluation.results import Results, in_words, samples_folder
+from unmask.evaluation.results import Results, samples_folder, settings_label
 from unmask.evaluation.statistics import Statistics, is_statistics, load_statistics
 from unmask.pipeline import Pipeline
-from unmask.progress import Bar, no_bar, took
-from unmask.progress import in_words as duration
+from unmask.progress import Bar, no_bar, rough_duration, took
 from unmask.samples import SampleFolder
 
 TRIED = 8  # passes, and pictures
@@ -85,7 +84,7 @@ def evaluate(
         real, side = _saved(model, data, what, metrics), "all"
     else:
         real = _real(model, data, side, processes, captions="auto" if by_label else "none")
-    given = _given(model, data, what, real, processes)
+    given = _compared(model, data, what, real, processes)
     count = count if given is None else len(given)
     labels = _labels(model, real, count, seed) if by_label else {}
     protocol = Protocol(
@@ -120,7 +119,7 @@ def evaluate(
     return results
 
 
-def _given(
+def _compared(
     model: Pipeline, data: str, what: What, real: PixelSet | Statistics, processes: Group
 ) -> PixelSet | None:
     """What is compared with the real pictures and is not drawn: other real ones, or reconstructions."""
@@ -179,7 +178,7 @@ class _Measuring:
             pixels = self.given
         else:
             samples = SampleFolder(samples_folder(self.results.folder, one), self.model, self.seed, one)
-            with self.bar(f"sampling, {in_words(one)}") as report:
+            with self.bar(f"sampling, {settings_label(one)}") as report:
                 samples.fill(self.count, batch=self.batch, processes=self.processes, report=report)
             pixels = samples.pixels()
         with self.bar(f"looking at {self.results.protocol.what}") as report:
@@ -207,7 +206,7 @@ def effort(
     each = f" for each of {len(new)} settings" if len(new) > 1 else ""
     return (
         f"at most {count:,} samples × {max(passes):,} passes{each}, and {num_looked:,} images to look at: "
-        f"about {duration(seconds)}"
+        f"about {rough_duration(seconds)}"
     )
 
 

@@ -15,7 +15,7 @@ from unmask.data.views import num_views
 from unmask.errors import ConfigError, RunError
 from unmask.models import open_model
 from unmask.presets import DEFAULT, codec_preset, prior_preset
-from unmask.progress import in_words, say, stderr
+from unmask.progress import rough_duration, say, stderr
 from unmask.reading import DamagedError, parsing, read_json, reason
 from unmask.storage.files import write_json
 from unmask.training.config import LoopConfig
@@ -82,7 +82,7 @@ class Plan:
         table = Table("plan", "", "about", box=None, padding=(0, 2, 0, 0))
         table.columns[2].justify = "right"
         for name, much, seconds in (*self.rows, ("in all", "", self.seconds)):
-            table.add_row(name, much, in_words(seconds))
+            table.add_row(name, much, rough_duration(seconds))
         return table
 
 
@@ -106,7 +106,7 @@ def train_both(out: Path, asked: Plan) -> Run:
 def _cautions(plan: Plan) -> Iterator[str]:
     """Warnings about a plan before hours are spent on it."""
     if plan.hours is not None and plan.seconds > 3600 * plan.hours:
-        yield f"longer than {in_words(3600 * plan.hours)}: a stage takes {LEAST} steps at least"
+        yield f"longer than {rough_duration(3600 * plan.hours)}: a stage takes {LEAST} steps at least"
     alone = plan.preset == DEFAULT and not (plan.codec or plan.init or plan.size)
     if alone and 2 * plan.steps["codec"] < _usual(plan, "codec").steps:
         yield "few steps for a codec from random weights: --init emoji starts from the built-in one"

@@ -21,9 +21,10 @@ from unmask.data.transforms import contact_sheet, to_pictures
 from unmask.data.vocabulary import END, Vocabulary
 from unmask.diffusion.autoregressive import autoregress
 from unmask.diffusion.guidance import Conditioned
-from unmask.diffusion.likelihood import Noise, Prior, Score, bits_per_code, cost_curve, join, likelihood_of
+from unmask.diffusion.likelihood import Noise, Prior, Score, bits_by_picture, cost_curve, join, likelihood_of
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.settings import RECOMMENDED, Settings
+from unmask.evaluation.estimate import mean_of
 from unmask.models import vocabulary_from
 from unmask.prior.transformer import NO_TEXT, Text, Transformer
 from unmask.rng import generator
@@ -149,17 +150,21 @@ class PriorTask:
             everything, lambda rows: (Conditioned(prior, words=rows[:, :L]), rows[:, L:])
         )
         self._curve = cost_curve(conditional, num_codes)
-        bits, error = bits_per_code(conditional, num_codes)
+        bits, error = mean_of(bits_by_picture(conditional, num_codes))
         if not L:
             return {"bits": bits, "standard_error": error}
         nothing = torch.full((L,), prior.mask_id)
         unconditional = self._score(everything, lambda rows: (Conditioned(prior, words=nothing), rows[:, L:]))
-        metrics = dict(zip(("bits", "standard_error"), bits_per_code(unconditional, num_codes), strict=True))
-        metrics["bits_given_caption"] = bits
+        estimate = mean_of(bits_by_picture(unconditional, num_codes))
+        metrics = {
+            "bits": estimate.value,
+            "standard_error": estimate.standard_error,
+            "bits_given_caption": bits,
+        }
         captioned = everything[(self._words != prior.mask_id).all(1).numpy()]
         if len(captioned) and not prior.causal:  # a causal one sees no codes before words
             words = self._score(captioned, lambda rows: (Conditioned(prior, codes=rows[:, L:]), rows[:, :L]))
-            metrics["bits_per_caption"] = bits_per_code(words, 1)[0]
+            metrics["bits_per_caption"] = mean_of(bits_by_picture(words, 1)).value
         return metrics
 
     def _score(self, numbers: Indices, ask: Callable[[Tensor], tuple[Prior, Tensor]]) -> Score:

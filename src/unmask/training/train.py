@@ -49,7 +49,7 @@ def train_codec(
     out = Path(out)
     resume = resume or is_restart(out)
     run_config = begun(out, "codec") if resume else {}
-    data, init = _given("data", data, run_config), run_config.get("init", init)
+    data, init = _required("data", data, run_config), run_config.get("init", init)
     settings = starting_settings(preset, codec_preset, changes=changes, init=init, run=run_config)
     engine = Engine(settings.engine)
     if not resume and engine.is_first:
@@ -110,7 +110,7 @@ def train_prior(
     out = Path(out)
     resume = resume or is_restart(out)
     run_config = begun(out, "prior") if resume else {}
-    codec, data = _given("codec", codec, run_config), _given("data", data, run_config)
+    codec, data = _required("codec", codec, run_config), _required("data", data, run_config)
     init = run_config.get("init", init)
     settings = starting_settings(
         preset, prior_preset, changes=changes, codec=codec, init=init, run=run_config
@@ -149,8 +149,8 @@ def train_prior(
         return _train(task, run, settings, engine, what)
 
 
-def _given(name: str, value: str | None, run_config: Mapping[str, Any]) -> str:
-    """An input as it is given, or as the run to go on with remembers it."""
+def _required(name: str, value: str | None, run_config: Mapping[str, Any]) -> str:
+    """An input as it is given, or as the resumed run has it; one of them must."""
     found = value or run_config.get(name)
     if found is None:
         raise ConfigError(f"a new training wants its {name}")
