@@ -4,8 +4,9 @@ From the settings that the model recommends it goes along one setting after anot
 of each. Every measurement is one of ``evaluate`` and stays in its folder: a search that was stopped goes on.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from unmask.diffusion.settings import BUDGETS, RECOMMENDED, Settings
 from unmask.distributed import ALONE, Group
 from unmask.errors import ConfigError
 from unmask.evaluation.config import Side
-from unmask.evaluation.results import Row
+from unmask.evaluation.results import Results, Row
 from unmask.pipeline import Pipeline
 from unmask.progress import Bar, no_bar, took
 from unmask.sweeps.evaluate import evaluate
@@ -28,6 +29,8 @@ CANDIDATES: dict[str, list[Any]] = {
 }
 """The numbers of steps, and the values of other settings, in the order in which they are settled."""
 COLUMNS = ("kid", "precision", "coverage", "seconds")
+Measure = Callable[..., Results]
+"""``evaluate`` of one model and data; takes settings and a sweep."""
 
 
 @dataclass(frozen=True)
@@ -75,36 +78,43 @@ def tune(
     """
     values = _values(model, candidates)
     budgets = sorted(values.pop("steps"))
-
-    def measured(base: Settings, **sweep: Any) -> list[tuple[Settings, Row]]:
-        results = evaluate(
-            model,
-            data,
-            metrics=("kid", "prdc"),
-            count=count,
-            split=split,
-            settings=base,
-            seed=seed,
-            out=out,
-            batch=batch,
-            bar=bar,
-            processes=processes,
-            **sweep,
-        )
-        tried = [replace(base, **{name: value}) for name in sweep for value in sweep[name]] or [base]
-        return [(one, results.row(one) or {}) for one in tried]
-
+    measure = partial(
+        evaluate,
+        model,
+        data,
+        metrics=("kid", "prdc"),
+        count=count,
+        split=split,
+        seed=seed,
+        out=out,
+        batch=batch,
+        bar=bar,
+        processes=processes,
+    )
     chosen, rows = [], []
     for steps in budgets:
-        best = model.settings("sample", settings, steps=steps)
-        for name, each in values.items():
-            pairs = measured(best, **{name: each})
-            row = _best([row for _, row in pairs])
-            best = next(one for one, its in pairs if its is row)
+        best, row = _search(measure, model.settings("sample", settings, steps=steps), values)
         chosen.append(best)
         rows.append(row | {"seconds": _seconds(model, best, batch)})
-    [(paper, row)] = measured(Settings(steps=budgets[-1]))
+    [(paper, row)] = _measured(measure, Settings(steps=budgets[-1]))
     return Tuning(rows, row | {"seconds": _seconds(model, paper, batch)}, chosen)
+
+
+def _search(measure: Measure, best: Settings, values: Mapping[str, Sequence[Any]]) -> tuple[Settings, Row]:
+    """The best settings, along one setting after another, and their metrics."""
+    row: Row = {}
+    for name, each in values.items():
+        tried = _measured(measure, best, **{name: each})
+        row = _best([row for _, row in tried])
+        best = next(one for one, its in tried if its is row)
+    return best, row
+
+
+def _measured(measure: Measure, base: Settings, **sweep: Sequence[Any]) -> list[tuple[Settings, Row]]:
+    """Each of the settings of a sweep with its metrics."""
+    results = measure(settings=base, **sweep)
+    tried = [replace(base, **{name: value}) for name in sweep for value in sweep[name]] or [base]
+    return [(one, results.row(one) or {}) for one in tried]
 
 
 def near_best(rows: Sequence[Row]) -> list[Row]:
