@@ -84,19 +84,10 @@ def evaluate(
         real, side = _saved(model, data, what, metrics), "all"
     else:
         real = _real(model, data, side, processes, captions="auto" if by_label else "none")
-    given = _compared(model, data, what, real, processes)
-    count = count if given is None else len(given)
+    compared = _compared(model, data, what, real, processes)
+    count = count if compared is None else len(compared)
     labels = _labels(model, real, count, seed) if by_label else {}
-    protocol = Protocol(
-        what="validation images" if what == "validation" else what,
-        pictures=count,
-        reference=data,
-        split=side,
-        reference_pictures=len(real),
-        size_px=model.image_size,
-        features=INCEPTION,
-        resize=resizing(model.images, side),
-    )
+    protocol = _protocol(model, data, what, side, count, len(real))
     options = {"data": real.fingerprint, "seed": seed, "k": k, "replicates": replicates}
     results = Results(Path(out), model.fingerprint, protocol, options, keep=processes.is_first)
     extractor = inception_features(model.device)
@@ -110,7 +101,7 @@ def evaluate(
             real, model.codec, extractor, k=k, replicates=replicates, report=report, processes=processes
         )
     measuring = _Measuring(
-        model, seed, count, batch, metrics, given, labels, reference, results, bar, processes
+        model, seed, count, batch, metrics, compared, labels, reference, results, bar, processes
     )
     for one in chosen:
         measuring.complete(one)
@@ -122,13 +113,26 @@ def evaluate(
 def _compared(
     model: Pipeline, data: str, what: What, real: PixelSet | Statistics, processes: Group
 ) -> PixelSet | None:
-    """What is compared with the real pictures and is not drawn: other real ones, or reconstructions."""
+    """The images to compare with the real ones, unless samples: other real ones, or reconstructions."""
     if what == "validation":
         return _real(model, data, "validation", processes)
     if what == "reconstructions":
         assert isinstance(real, PixelSet), "statistics are for samples"
         return reconstructed(model.codec, model.fingerprint, real)
     return None
+
+
+def _protocol(model: Pipeline, data: str, what: What, side: Side, count: int, num_real: int) -> Protocol:
+    return Protocol(
+        what="validation images" if what == "validation" else what,
+        pictures=count,
+        reference=data,
+        split=side,
+        reference_pictures=num_real,
+        size_px=model.image_size,
+        features=INCEPTION,
+        resize=resizing(model.images, side),
+    )
 
 
 class OfLabel(NamedTuple):
@@ -147,8 +151,8 @@ class _Measuring:
     count: int
     batch: int
     metrics: Sequence[Metric]
-    given: PixelSet | None
-    """What is compared if it is not drawn."""
+    compared: PixelSet | None
+    """The images to compare, unless samples are to be drawn."""
     labels: Mapping[str, OfLabel]
     reference: Reference
     results: Results
@@ -172,10 +176,10 @@ class _Measuring:
         return [*((None, name) for name in whole), *parts]
 
     def _pictures(self, one: Settings | None) -> PixelSet:
-        """The samples of some settings, drawn where missing, or the given images; features computed."""
+        """The samples of some settings, drawn where missing, or other images to compare; with features."""
         if one is None:
-            assert self.given is not None
-            pixels = self.given
+            assert self.compared is not None
+            pixels = self.compared
         else:
             samples = SampleFolder(samples_folder(self.results.folder, one), self.model, self.seed, one)
             with self.bar(f"sampling, {settings_label(one)}") as report:
