@@ -53,12 +53,7 @@ def encode_data(
     streamed = images if processes.agreed(is_prepared, source, images) else replace(images, cache="off")
     pixels = prepare_pixels(source, data, streamed, processes)
     fingerprint, bfloat16 = model.codec.fingerprint, wants_bfloat16(precision, processes.device.type)
-    if out is None:
-        pictures = "-".join(pixels.fingerprints)
-        views = ("-flips" if images.flip else "") + (f"-shift{images.shift}" if images.shift else "")
-        views += f"-crops{images.crops}" if images.num_crops > 1 else ""
-        views += "-bfloat16" if bfloat16 else ""
-        out = cache_folder() / f"{fingerprint}-{pictures}{views}.codes"
+    out = out or cache_folder() / _codes_name(fingerprint, pixels, images, bfloat16=bfloat16)
     codec = codec_from(model.codec).to(processes.device)
     edge = codec.config.grid(images.size)
 
@@ -82,6 +77,14 @@ def encode_data(
             precision="bfloat16" if bfloat16 else "float32",
             processes=processes,
         )
+
+
+def _codes_name(codec: str, pixels: Pixels, images: ImagesConfig, *, bfloat16: bool) -> str:
+    """The name of codes in the cache folder: all that they depend on."""
+    parts = [codec, *pixels.fingerprints, *["flips"] * images.flip]
+    parts += [f"shift{images.shift}"] if images.shift else []
+    parts += [f"crops{images.crops}"] if images.num_crops > 1 else []
+    return "-".join([*parts, *["bfloat16"] * bfloat16]) + ".codes"
 
 
 def find_codes(
