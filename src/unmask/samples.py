@@ -19,7 +19,8 @@ from unmask.distributed import ALONE, Group
 from unmask.errors import ConfigError, DataError
 from unmask.progress import Report, silent
 from unmask.reading import DamagedError, parsing, read_json
-from unmask.storage.files import accessing, free_name, working_in, write_bytes, write_json, writing
+from unmask.storage.files import accessing, free_name, write_bytes, write_json, writing
+from unmask.storage.locks import working_in
 
 if TYPE_CHECKING:
     from unmask.data.pixels import PixelSet

@@ -18,7 +18,8 @@ from typing import IO, Any
 from unmask.data.base import MAX_FILE_BYTES, Entry, Source, combined_hash, reading, stat_hash
 from unmask.errors import DataError
 from unmask.reading import DamagedError, Readable, parse_json, parsing, printable, read_json, reason
-from unmask.storage.files import cache_folder, sealed, unsealed, write_json
+from unmask.storage.files import cache_folder, write_json
+from unmask.storage.seals import sealed, unsealed
 
 CHUNK = 1 << 20
 LONG = 1000  # files of an archive that are not listed anew each time

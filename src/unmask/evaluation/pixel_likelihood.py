@@ -27,7 +27,7 @@ from unmask.errors import DataError
 from unmask.evaluation.estimate import mean_of
 from unmask.progress import Report, silent
 from unmask.rng import generator, initialise
-from unmask.storage import files
+from unmask.storage import files, locks
 from unmask.storage import state as tensors
 
 BATCH = 16
@@ -159,7 +159,7 @@ def scale_head(
         path = folder / f"{key}.scale"
         if (head := _remembered(codec, path)) is not None:
             return head
-        with files.alone(path):
+        with locks.alone(path):
             if (head := _remembered(codec, path)) is None:  # another process was not quicker
                 with tuned_allocator():
                     head = fit_scale(codec, pixels, steps=steps, report=report)

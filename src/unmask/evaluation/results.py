@@ -14,7 +14,8 @@ from unmask.errors import DataError
 from unmask.evaluation.config import COLUMNS, Metric
 from unmask.evaluation.protocol import Protocol, caution
 from unmask.reading import DamagedError, parsing, read_json
-from unmask.storage.files import accessing, sealed, unsealed, write_csv, write_json
+from unmask.storage.files import accessing, write_csv, write_json
+from unmask.storage.seals import sealed, unsealed
 
 if TYPE_CHECKING:
     from unmask.evaluation.estimate import Estimate

@@ -21,7 +21,7 @@ from unmask import __version__
 from unmask.diffusion.settings import BUDGETS
 from unmask.errors import BundleError, ConfigError
 from unmask.reading import DamagedError, fit, printable, read_json
-from unmask.storage import files
+from unmask.storage import files, seals
 from unmask.storage import state as tensors
 
 FORMAT = 2
@@ -154,7 +154,7 @@ def _describe(bundle: Bundle, folder: Path) -> dict[str, Any]:
     if "prior" in parts:
         parts["prior"]["trained_on"] = bundle.codec.fingerprint
     values = (FORMAT, __version__, parts, bundle.sampling, bundle.about)
-    return files.sealed(dict(zip(KEYS, values, strict=True)))
+    return seals.sealed(dict(zip(KEYS, values, strict=True)))
 
 
 def _load(folder: Path) -> Bundle:
@@ -226,10 +226,10 @@ def _shown(value: Any) -> Any:
 def _unsealed(path: Path, manifest: Manifest) -> Manifest:
     try:
         older = {1: set(KEYS) - {"sampling"}}.get(manifest["format"], KEYS)
-        return files.unsealed(manifest, older)
+        return seals.unsealed(manifest, older)
     except ValueError:
         message = f"{path} is damaged: it is not as it was written"
-        hint = f'{AGAIN}, or if you changed it yourself delete its line "{files.SEAL}"'
+        hint = f'{AGAIN}, or if you changed it yourself delete its line "{seals.SEAL}"'
         raise BundleError(message, hint=hint) from None
 
 

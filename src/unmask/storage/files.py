@@ -10,20 +10,18 @@ Only the state in the middle has no ``best``, and ``settle`` finishes it. One pr
 number may read and settle it meanwhile, since all they ever do is a rename that fails unless it is right.
 
 A folder that takes long to fill grows instead: it is new, several processes may want it, and after a kill the
-next one continues it.
+next one continues it (``locks.alone``).
 """
 
 import csv
 import errno
-import fcntl
-import hashlib
 import io
 import json
 import os
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -31,8 +29,6 @@ from typing import IO, Any
 from safetensors import SafetensorError
 
 from unmask.errors import DataError, UnmaskError
-
-SEAL = "checksum"
 
 
 def cache_folder() -> Path:
@@ -154,69 +150,6 @@ def grow_folder(target: Path) -> Iterator[Path]:
     _flush(target.parent)
 
 
-@contextmanager
-def alone(target: Path) -> Iterator[None]:
-    """Let one process at a time make ``target``; the lock of a killed one goes to the next."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    path = target.with_name(f".{target.name}.lock")
-    with _locked(path):
-        try:
-            yield
-        finally:
-            path.unlink(missing_ok=True)
-
-
-@contextmanager
-def claimed(path: Path) -> Iterator[bool]:
-    """Lock the file at ``path`` for the block; yield False, at once, if another process has it locked."""
-    with path.open("wb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
-
-
-@contextmanager
-def working_in(folder: Path, begin: Callable[[], None]) -> Iterator[None]:
-    """Let several processes write into ``folder``: the first of them sweeps it, none while another works.
-
-    Each does ``begin`` before the block, the first one alone. Where folders cannot be locked nobody sweeps.
-    """
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        alone = _lock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if not alone:
-            _lock(descriptor, fcntl.LOCK_SH)  # waits for one that begins
-        begin()
-        if alone:
-            sweep(folder)
-            _lock(descriptor, fcntl.LOCK_SH)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _lock(descriptor: int, kind: int) -> bool:
-    """Whether the lock was acquired."""
-    with suppress(OSError):
-        fcntl.flock(descriptor, kind)
-        return True
-    return False
-
-
-def _locked(path: Path) -> IO[bytes]:
-    """The file at ``path``, locked by this process: not one that another removed while we waited for it."""
-    while True:
-        file = path.open("wb")
-        fcntl.flock(file, fcntl.LOCK_EX)
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
-                return file
-        file.close()
-
-
 def remove_folder(target: Path) -> None:
     """Remove ``target`` atomically, so that no reader sees a part of it."""
     removed = target.with_name(f".{target.name}.removed")
@@ -249,25 +182,6 @@ def sweep(folder: Path) -> None:
     for pattern in (".*.previous", ".*.partial*", ".*.removed"):
         for leftover in folder.glob(pattern):
             _remove(leftover)
-
-
-def sealed(content: dict[str, Any]) -> dict[str, Any]:
-    """``content`` with a checksum of its values, which JSON preserves."""
-    return content | {SEAL: hashlib.sha256(json.dumps(content).encode()).hexdigest()}
-
-
-def unsealed(content: dict[str, Any], older: Collection[str]) -> dict[str, Any]:
-    """What was sealed; ValueError if it was altered since. ``older`` keys alone had no checksum once."""
-    values = {key: value for key, value in content.items() if key != SEAL}
-    if content != sealed(values) and content.keys() != set(older):
-        raise ValueError("it is not as it was written")
-    return values
-
-
-def digest(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from unmask.reading import DamagedError, parsing, read_json
-from unmask.storage.files import digest, sealed, unsealed
+from unmask.storage.seals import digest, sealed, unsealed
 
 TENSORS, TREE = OURS = ("state.safetensors", "state.json")
 PLAIN = (str, int, float, bool, type(None))

@@ -25,7 +25,7 @@ from unmask.data.pictures import encoded
 from unmask.errors import RunError
 from unmask.reading import DamagedError, parse_json, parsing, read_json, reason
 from unmask.storage import bundles as bundle
-from unmask.storage import files
+from unmask.storage import files, locks, seals
 from unmask.storage import state as tensors
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Run:
             with parsing():
                 content = read_json(folder / "config.json")
                 _check_format(folder, content["format"])
-                config = dict(files.unsealed(content, ("format", "unmask", "config"))["config"])
+                config = dict(seals.unsealed(content, ("format", "unmask", "config"))["config"])
         except (FileNotFoundError, NotADirectoryError):
             raise RunError(f"there is no run in {folder}", hint=_runs_beside(folder)) from None
         except (OSError, DamagedError) as error:
@@ -90,7 +90,7 @@ class Run:
     @contextmanager
     def claimed(self) -> Iterator[None]:
         """Let no other process train this run during the block; a kill ends the claim too."""
-        with files.claimed(self.folder / ".lock") as free:
+        with locks.claimed(self.folder / ".lock") as free:
             if not free:
                 raise RunError(f"another process is training {self.folder}", hint="wait for it, or stop it")
             yield
@@ -222,7 +222,7 @@ class Run:
 
 def _write_config(folder: Path, config: dict[str, Any]) -> None:
     content = {"format": FORMAT, "unmask": __version__, "config": config}
-    files.write_json(folder / "config.json", files.sealed(content))
+    files.write_json(folder / "config.json", seals.sealed(content))
 
 
 def _check_format(folder: Path, number: int) -> None:
