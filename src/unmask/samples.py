@@ -119,7 +119,7 @@ class SampleFolder:
         self._compare(stamp)
 
     def _request(self) -> dict[str, Any]:
-        """What an image depends on, beside its number, as it comes back from JSON."""
+        """What an image depends on, besides its number, as JSON values."""
         prompt, negative, guide = (self.conditioning[name] for name in ("prompt", "negative", "guide"))
         prompt = prompt if prompt is None or isinstance(prompt, str) else list(prompt)
         prompt = prompt if self.model.words.length else prompt or None  # without words both draw the same

@@ -48,7 +48,7 @@ class Perceptual(nn.Module):
         return distance
 
     def features(self, x: Tensor) -> list[Tensor]:
-        """What the network sees at five depths, scaled to length 1 at every position.
+        """Features of the network at five depths, scaled to length 1 at every position.
 
         x: (B, 3, H, W) in [0, 1].  Returns five (B, C, h, w), float32 or wider even under autocast.
         """

@@ -1,4 +1,4 @@
-"""What every source of pictures offers: a list of entries, and the encoded bytes of each."""
+"""The interface of a source of images: a list of entries, and the encoded bytes of each."""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -68,7 +68,7 @@ class Source(ABC):
         return len(self.entries)
 
     def entry(self, index: int) -> Entry:
-        """What is known of a picture without reading it."""
+        """The entry of an image, without reading it."""
         return self.entries[index]
 
     def read(self, index: int) -> bytes:

@@ -85,7 +85,7 @@ def _boxed(box: Box, size: tuple[int, int]) -> Selected:
 
 @dataclass(frozen=True)
 class Patch:
-    """What an edit has to look at of a picture, in whole codes, and how its result goes back."""
+    """The part of an image that an edit needs, in whole codes, and how its result is pasted."""
 
     picture: Pixels8
     """(H, W, 3), all of it."""

@@ -1,4 +1,4 @@
-"""What is revealed when: plans, drawn before any network call.
+"""Plans: which codes are revealed at which step, drawn before any network call.
 
 A plan is (B, N) integers: the step at which each position is revealed, counted down from S to 1. It is made
 of a schedule, which says how many positions each step reveals, and an order, which says which ones.

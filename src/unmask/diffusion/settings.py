@@ -197,7 +197,7 @@ class Settings:
             )
 
     def of(self, use: Use) -> dict[str, Any]:
-        """What matters for a use, as plain JSON values; ``merge`` reads it back."""
+        """The settings that apply to a use, as plain JSON values; ``merge`` reads it back."""
         values = {name: getattr(self, name) for name, each in SETTINGS.items() if use in each.uses}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
@@ -223,7 +223,7 @@ class Changes(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What is known of a setting."""
+    """Metadata of a setting."""
 
     name: str
     label: str

@@ -1,4 +1,4 @@
-"""How a metric came about. Two FIDs compare if their protocols are the same, and otherwise not."""
+"""How a metric was computed. FIDs are comparable only if their protocols are the same."""
 
 from dataclasses import dataclass
 

@@ -81,7 +81,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def _stream(path: Path) -> IO[bytes] | None:
-    """What is at ``path``, to be written to, if it is no file that could be replaced."""
+    """A stream to write to ``path``, if it is no file that could be replaced."""
     if not path.exists():
         return None
     for number, output in ((1, sys.stdout), (2, sys.stderr)):  # opened again, they would be truncated

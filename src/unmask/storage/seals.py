@@ -15,7 +15,7 @@ def sealed(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def unsealed(content: dict[str, Any], older: Collection[str]) -> dict[str, Any]:
-    """What was sealed; ValueError if it was altered since. ``older`` keys alone had no checksum once."""
+    """The values in ``content``; ValueError if the checksum differs. Exactly the keys ``older`` need none."""
     values = {key: value for key, value in content.items() if key != SEAL}
     if content != sealed(values) and content.keys() != set(older):
         raise ValueError("it is not as it was written")

@@ -58,7 +58,7 @@ class Job:
 
     kind: str
     about: dict[str, Any]
-    """What its owner wants to know again: plain JSON values, kept as they are."""
+    """Data for its owner: plain JSON values, kept as they are."""
     id: str = field(default_factory=partial(secrets.token_urlsafe, 12))
     state: State = "waiting"
     progress: float = 0.0

@@ -36,7 +36,7 @@ MAX_CODES = 16_384
 
 @dataclass(frozen=True, kw_only=True)
 class DoorLimits:
-    """How many connections there may be, and how long they may wait before the door.
+    """How many connections there may be, and how long they may wait to be admitted.
 
     Those wait that have not sent a request yet that may be answered. Of too many, one of the address at which
     most wait is ended, so that whoever comes now, and knows the token, gets in.

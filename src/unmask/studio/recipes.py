@@ -27,12 +27,12 @@ IMAGE, MASK = "picture.png", "mask.png"
 
 
 class _Ways(NamedTuple):
-    """How a kind of request is said elsewhere, but for its settings."""
+    """A kind of request as a command and in Python, without its settings."""
 
     words: list[str]
     """Of the command, after the model."""
     result: str
-    """What Python calls it."""
+    """The name of the result in Python."""
     arguments: list[str]
     """The first ones of the model's method."""
 
@@ -58,7 +58,7 @@ def all_of(request: Request, model: Pipeline) -> dict[str, JsonValue]:
 
 
 def _said(request: Request, model: Pipeline) -> dict[str, JsonValue]:
-    """What is to be mentioned by name: all but defaults, and what is not the model's own anyway."""
+    """Settings to write out: those that differ from defaults and from the model's own."""
     elsewhere = {"model", "image", "mask", "box", "width", "height", "words", *SETTINGS} | (
         {"count"} if isinstance(request, Sample) else set()
     )

@@ -80,7 +80,7 @@ def create_app(
 
 
 class Server(uvicorn.Server):
-    """What serves an application of ``create_app``. Jobs end first: their streams then end by themselves."""
+    """The server of an application of ``create_app``. Jobs end first, and with them their streams."""
 
     def __init__(self, app: FastAPI, limits: DoorLimits = DoorLimits()) -> None:  # noqa: B008
         config = uvicorn.Config(

@@ -144,7 +144,7 @@ def plot(tuning: Tuning, folder: Path) -> Path:
 
 
 def _values(model: Pipeline, candidates: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """What is tried of each setting, as far as it has a meaning for the model."""
+    """Values to try of each setting that applies to the model."""
     if model.prior.causal:
         raise ConfigError("an autoregressive prior draws code after code: there are no steps to tune")
     values = dict(CANDIDATES)
@@ -164,5 +164,5 @@ def _best(rows: Sequence[Row]) -> Row:
 
 
 def _seconds(model: Pipeline, settings: Settings, batch: int) -> float:
-    """How long a picture takes, of a batch."""
+    """Seconds per image in a batch."""
     return took(lambda: model.sample(batch, settings=settings, batch=batch)) / batch

@@ -116,7 +116,7 @@ def get(name: str, *files: Path) -> Path:
 
 
 def damage(name: str) -> str | None:
-    """What is wrong with the cached file of these weights, if anything is."""
+    """The damage of the cached file of these weights, if any."""
     try:
         require(name)
     except WeightsError as error:

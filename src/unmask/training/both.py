@@ -38,13 +38,13 @@ PAGE = 30  # times as long as the samples of a validation: the page of results, 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a training of both stages was asked for, and how long it takes."""
+    """The options of a training of both stages, and how long its parts take."""
 
     data: str
     codec: str | None = None
     """A model whose codec is used as it is; else one is trained."""
     init: str | None = None
-    """A model whose codec the training of ours starts from."""
+    """A model whose codec is where the training starts."""
     preset: str = DEFAULT
     size: int | None = None
     images: dict[str, Any] = field(default_factory=dict)
@@ -137,7 +137,7 @@ def _usual(plan: Plan, stage: str) -> LoopConfig:
 
 
 def _settled(out: Path, asked: Plan) -> Plan:
-    """The plan that is in ``out``, if it is of what is asked for; else a new one, which is kept there."""
+    """The plan in ``out``, if its options are the same; else a new one, which is saved there."""
     asked = replace(
         asked,
         data=lasting_data(asked.data),

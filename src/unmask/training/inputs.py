@@ -1,4 +1,4 @@
-"""What a training reads: pictures, prepared once, and their codes, encoded once."""
+"""The inputs of a training: images, prepared once, and their codes, encoded once."""
 
 import shlex
 from dataclasses import fields, replace
@@ -24,7 +24,7 @@ from unmask.storage.files import cache_folder
 
 
 def prepare_pixels(source: Source, data: str, images: ImagesConfig, processes: Processes) -> Pixels:
-    """The pictures of ``source``, which the user called ``data``; what is left out is said."""
+    """The pictures of ``source``, which the user called ``data``; reports those left out."""
     pixels = open_pixels(source, images, processes=processes)
     if pixels.unusable and processes.is_first:
         first = pixels.unusable[0]
@@ -43,11 +43,10 @@ def encode_data(
     out: Path | None = None,
     precision: Precision = "32",
 ) -> Codes:
-    """Codes of ``data`` by the model's codec, in ``out`` or remembered in the cache folder.
+    """Codes of ``data`` by the model's codec, in ``out`` or the cache folder.
 
-    Those of each precision are remembered by themselves: what is there already changes no codes. A picture is
-    looked at once, and encoded once, so that pixels are read where a codec's training has left them, and else
-    never stored.
+    Codes are cached for each precision, so that they do not depend on what is in the cache. An image is
+    encoded once, so that pixels are read from the cache of a codec's training, or else not stored.
     """
     images, source = replace(images, size=model.image_size), open_source(data)
     streamed = images if processes.agreed(is_prepared, source, images) else replace(images, cache="off")
@@ -90,9 +89,9 @@ def _codes_name(codec: str, pixels: Pixels, images: ImagesConfig, *, bfloat16: b
 def find_codes(
     model: Bundle, data: str, images: ImagesConfig, processes: Processes, precision: Precision = "32"
 ) -> tuple[Codes, ImagesConfig]:
-    """Codes of ``data``, which may be a folder of them, and how the pictures were seen that they stand for.
+    """Codes of ``data``, which may be a folder of them, and the image settings that they were made with.
 
-    Stored codes were made before, with settings of their own, which hold.
+    Those of stored codes override ``images``.
     """
     if is_store(Path(data)):
         codes = open_codes(Path(data), model.codec.fingerprint)
@@ -108,7 +107,7 @@ def find_codes(
 
 
 def look_at(data: str, images: ImagesConfig) -> str:
-    """The command that sees the pictures as a training does."""
+    """The ``unmask data`` command for the images as a training prepares them."""
     words, default = ["unmask", "data", data], ImagesConfig(captions="auto")
     for name in ("crop", "scale", "min_side", "background", "validation", "fast_decode", "captions"):
         value = getattr(images, name)

@@ -99,7 +99,7 @@ def prior_pace(settings: PriorTraining, codec: Part, size_px: int) -> tuple[Pace
 
 
 def _pace(task: Task, num_validated: int, first: int = 0) -> Pace:
-    """What a step takes, from ``first`` on: that of a discriminator takes longer, and most steps have one."""
+    """Seconds of steps from ``first`` on: most have a discriminator, and take longer with it."""
 
     def steps() -> None:
         for step in range(first + 1, first + 1 + MEASURED):

@@ -1,4 +1,4 @@
-"""What a training starts from: a preset, and what a codec, a model or a run to go on with bring along.
+"""The settings that a training starts from: a preset, and those of a codec, a model or a run.
 
 Free of torch until a model or a run is named, so that ``--help`` is instant.
 """
@@ -104,7 +104,7 @@ def images_of(codec: str) -> dict[str, Any]:
 
 
 def _network_of(model: str, settings: CodecTraining | PriorTraining) -> dict[str, Any]:
-    """What a model to start from settles: the network, and for a codec the size of its pictures."""
+    """Settings fixed by the initial model: the network, and for a codec the size of images."""
     from unmask.models import open_model
 
     bundle = open_model(model)
