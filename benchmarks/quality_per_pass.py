@@ -16,9 +16,10 @@ from torch import Tensor
 
 from benchmarks.measure import note
 from unmask.data.transforms import to_tensor
-from unmask.diffusion.likelihood import bits_per_code, cost_curve, join, likelihood_of
+from unmask.diffusion.likelihood import bits_by_picture, cost_curve, join, likelihood_of
 from unmask.diffusion.process import bound_from_curve
 from unmask.diffusion.schedule import SHAPES, costs_by_count, optimal_counts, shaped_counts
+from unmask.evaluation.estimate import mean_of
 from unmask.pipeline import load
 
 MODEL, DATA = "emoji", "emoji-3d"
@@ -48,7 +49,7 @@ def main() -> None:
         bits = {name: in_bits(bound(count, fresh), N) for name, count in counts.items()}
         bits["even"] = in_bits(bound_from_curve(fresh, passes), N)
         note("bits per code by schedule", {"passes": passes, **bits}, config=config)
-    mean, error = bits_per_code(score, N)
+    mean, error = mean_of(bits_by_picture(score, N))
     note("bits per code, one code a pass", {"bits": mean, "standard_error": error}, config=config)
 
 

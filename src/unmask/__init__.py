@@ -69,7 +69,7 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """The public face, imported when it is first asked for: ``import unmask`` does not wait for torch."""
+    """The public API, imported on first use: ``import unmask`` does not wait for torch."""
     for place, names in _PLACES.items():
         if name in names:
             return getattr(import_module(f"unmask.{place}"), name)
@@ -77,5 +77,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The public face also for completion, before any of it is imported."""
+    """The public API too, for completion before any of it is imported."""
     return sorted({*globals(), *__all__})

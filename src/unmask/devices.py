@@ -1,6 +1,6 @@
 """Where to compute: the devices of this machine, their precision, and the CPU's allocator.
 
-Free of torch until asked.
+Imports torch only when called.
 """
 
 import ctypes
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import torch
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_MMAP_MAX = -1, -3, -4  # of malloc.h
-# What is in force outside of ``tuned_allocator``, which glibc tells nobody: what the environment says, or the
-# values up to which glibc's own thresholds rise with what a process frees.
+# The values outside of ``tuned_allocator``, which glibc does not report: those of the environment, or those
+# up to which glibc's own thresholds rise with what a process frees.
 USUAL = {
     M_MMAP_MAX: int(os.environ.get("MALLOC_MMAP_MAX_", 65_536)),
     M_MMAP_THRESHOLD: int(os.environ.get("MALLOC_MMAP_THRESHOLD_", 32 * 2**20)),
@@ -27,7 +27,7 @@ USUAL = {
 TUNED = {M_MMAP_MAX: 0, M_TRIM_THRESHOLD: 2**31 - 1}
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
-"""What commands and trainings can be told; auto: a GPU if there is one."""
+"""auto: a GPU if there is one."""
 Precision = Literal["auto", "32", "bf16"]
 """auto: bfloat16 where the device has it (GPUs since 2020, CPUs with avx512_bf16), float32 elsewhere."""
 
@@ -37,7 +37,7 @@ def require_device(name: str) -> "torch.device":
     import torch
 
     here = _devices()
-    with suppress(RuntimeError):  # by which torch says that there is no kind of that name
+    with suppress(RuntimeError):  # torch knows no device type of that name
         device = torch.device(next(iter(here)) if name == "auto" else name)
         if (device.index or 0) < here.get(device.type, 0):
             return device
@@ -92,7 +92,7 @@ def release_memory() -> None:
         trim(0)
 
 
-_lock, _blocks = threading.Lock(), 0  # how many want the allocator tuned
+_lock, _blocks = threading.Lock(), 0  # blocks in which the allocator is tuned
 
 
 def _enter(change: int) -> None:
@@ -108,5 +108,5 @@ def _enter(change: int) -> None:
 
 
 def _libc(function: str) -> Any:
-    """A function of the C library, None where it has no such."""
+    """A function of the C library, or None."""
     return getattr(ctypes.CDLL(None), function, None) if sys.platform == "linux" else None

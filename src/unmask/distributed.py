@@ -1,6 +1,6 @@
 """The processes that work together: one alone, or those that torchrun started. Rank, world, device.
 
-Free of torch until asked.
+Imports torch only when called.
 """
 
 import atexit
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
 
 T = TypeVar("T")
-PATIENCE = timedelta(days=7)  # of processes that wait while the first does what only one can do
+PATIENCE = timedelta(days=7)  # of processes that wait for work of the first alone
 
 
 class Group:
@@ -32,10 +32,10 @@ class Group:
         return self.rank == 0
 
     def share(self, work: Callable[[range], Iterable[T]], numbers: range, batch: int) -> Iterator[T]:
-        """What ``work`` makes of the numbers, ``batch`` at a time; all of it, in order, at the first process.
+        """The results of ``work`` on the numbers, ``batch`` at a time, in order; all at the first process.
 
-        Every process takes one part after another by turns, and the last turn may have none for it. Parts
-        are those of one process alone, so that sharing changes no result. Nothing comes at the others.
+        Processes take parts in turn, and may have none in the last turn. Parts are the same for any number
+        of processes, so that sharing changes no result. The other processes get nothing.
         """
         parts = [numbers[start : start + batch] for start in range(0, len(numbers), batch)]
         for turn in range(0, len(parts), self.world):
@@ -44,7 +44,7 @@ class Group:
             yield from made if self.world == 1 else self._gathered(list(made))
 
     def _gathered(self, made: list[T]) -> Iterator[T]:
-        """At the first process what all of them made, in the order of their ranks."""
+        """The results of all processes, in the order of their ranks; only at the first."""
         from torch import distributed as dist
 
         lists: list[list[T]] = [[] for _ in range(self.world if self.is_first else 0)]
@@ -52,7 +52,7 @@ class Group:
         return (item for one in lists for item in one)
 
     def agreed(self, find: Callable[..., T], *arguments: Any) -> T:
-        """What the first process finds, at all of them; the others do not look."""
+        """The first process's result, at all of them; only the first computes it."""
         found = [find(*arguments) if self.is_first else None]
         if self.world > 1:
             from torch import distributed as dist
@@ -90,7 +90,7 @@ class Group:
 
     @contextmanager
     def first_goes_first(self) -> Iterator[None]:
-        """Let the first process do the work of the block; the others then find it done."""
+        """Run the block at the first process, and then at the others, which find its work done."""
         if not self.is_first:
             self.barrier()
         yield
@@ -117,13 +117,13 @@ class Processes(Group):
         from torch import distributed as dist
 
         self.device = require_device(device)
-        if self.device == torch.device("cuda"):  # which of several is not said
+        if self.device == torch.device("cuda"):  # without an index
             self.device = require_device(f"cuda:{os.environ.get('LOCAL_RANK', 0)}")
         if self.world > 1:
             if not dist.is_initialized():
                 gpu = self.device if self.device.type == "cuda" else None
                 dist.init_process_group("nccl" if gpu else "gloo", device_id=gpu)
                 atexit.register(dist.destroy_process_group)
-            # Gradients go from GPU to GPU. What else there is to say goes another way, on which nobody waits
-            # for a GPU, and everybody for as long as the first one works.
+            # Gradients go from GPU to GPU. All else takes a channel that waits for no GPU, with a timeout
+            # long enough for work of the first process alone.
             self._channel = dist.new_group(backend="gloo", timeout=PATIENCE)

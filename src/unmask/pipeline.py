@@ -80,7 +80,7 @@ def load(
 
 
 def by(part: str, method: Callable[Concatenate[Any, P], R]) -> "Callable[Concatenate[Pipeline, P], R]":
-    """What a part of a pipeline does, as a method of the pipeline."""
+    """A method of a part of the pipeline, as one of the pipeline."""
 
     @wraps(method)
     def call(self: "Pipeline", /, *given: P.args, **how: P.kwargs) -> R:
@@ -159,7 +159,7 @@ class Pipeline:
         request, images = self.sampler.request("sample", **how), range(first, first + count)
         codes, origin = self.sampler.draw(request, images, prompt, batch), self.sampler.origin(request)
         grids = rearrange(codes, "B (h w) -> B h w", h=self.prior.grid[0])
-        # One by one: the last bit of a convolution, and so a pixel's last level, can depend on the company.
+        # One by one: the last bit of a convolution, and so a pixel's last level, can depend on the batch.
         return [
             inscribed(
                 to_pictures(self.codec.decode(grid[None]))[0],
@@ -232,7 +232,7 @@ class Pipeline:
 
     @property
     def sampler(self) -> Sampler:
-        """What samples from the prior; a model without a prior has none."""
+        """The sampler of the prior; a model without a prior has none."""
         if self._sampler is None:
             raise BundleError(
                 "this model has only a codec, no prior",
@@ -270,15 +270,15 @@ class Pipeline:
 
     @property
     def viewer(self) -> Viewer:
-        """The model as it looks at images."""
+        """Likelihoods, captions and labels of images."""
         return Viewer(self._codes, self.sampler)
 
     @property
     def images(self) -> ImagesConfig:
         """How the images of the last training were prepared, and how many of them were for validation.
 
-        But decoded in full, and without captions: what is measured does not depend on how a training saved
-        time, and other images have other captions.
+        But decoded in full, so that metrics do not depend on fast decoding, and without captions, which other
+        images have not.
         """
         training = self.about.get("prior_training") or self.about.get("codec_training") or {}
         images = merge(ImagesConfig(), training.get("images", {}))

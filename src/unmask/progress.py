@@ -1,4 +1,4 @@
-"""What is said on stderr while work takes more than a moment: sentences, and bars or, in a file, lines."""
+"""Messages and progress on stderr: sentences, and bars or, in a file, lines."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -13,18 +13,18 @@ FIRST_LINE, NEXT_LINES = 2, 15  # seconds from the start, and from each other
 QUIET = ContextVar("QUIET", default=False)
 """Whether nothing but errors is to be said."""
 Report = Callable[[float, int], None]
-"""Told how much is done, and of how much."""
+"""Called with how much is done, and of how much."""
 Bar = Callable[[str], AbstractContextManager[Report]]
 """Shows how far something of this title has come, while a block lasts."""
 
 
 def silent(done: float, total: int) -> None:
-    """A report to nobody."""
+    """A report that does nothing."""
 
 
 @contextmanager
 def no_bar(title: str) -> Iterator[Report]:
-    """A bar that nobody sees."""
+    """A bar that is not shown."""
     yield silent
 
 
@@ -76,7 +76,7 @@ class Lines:
             return
         self._next = now + NEXT_LINES
         # The first of many brings much that the others do not: networks that are loaded, pages of a file.
-        left = f", {in_words((now - self._start) * (total - done) / done)} left" if done > 1 else ""
+        left = f", {rough_duration((now - self._start) * (total - done) / done)} left" if done > 1 else ""
         self._console.print(f"{self._title}: {done:,.0f} of {total:,} {self._unit}{left}")
 
 
@@ -87,8 +87,8 @@ def took(work: Callable[[], object]) -> float:
     return perf_counter() - start
 
 
-def in_words(seconds: float) -> str:
-    """A time to wait."""
+def rough_duration(seconds: float) -> str:
+    """Seconds in the unit that fits: 12 s, 5.0 min, 2.1 h."""
     for unit, length in (("h", 3600), ("min", 60)):
         if seconds >= 1.5 * length:
             return f"{seconds / length:.1f} {unit}"

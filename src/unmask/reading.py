@@ -1,6 +1,6 @@
 """Where files become values: whatever the bytes are, there is a value, an OSError or a DamagedError.
 
-Parsers raise what they like on damaged bytes: errors of their own, IndexError, RecursionError, OverflowError.
+Parsers raise anything on damaged bytes: errors of their own, IndexError, RecursionError, OverflowError.
 So none of them is called outside ``parsing``, and nobody has to know what they raise.
 """
 
@@ -41,7 +41,7 @@ class DamagedError(ValueError):
 
 @contextmanager
 def parsing() -> Iterator[None]:
-    """Have whatever the block raises about bytes as a DamagedError; what the disk says stays an OSError."""
+    """Turn whatever the block raises about bytes into a DamagedError; an OSError stays one."""
     try:
         yield
     except (UnmaskError, OSError, DamagedError):
@@ -77,7 +77,7 @@ def printable(text: str) -> str:
 
 
 def brief(value: object) -> str:
-    """``repr`` of a value from a file, of which nobody knows how long it is."""
+    """``repr`` of a value from a file, shortened."""
     return _SHORT.repr(value)
 
 

@@ -19,7 +19,8 @@ from unmask.distributed import ALONE, Group
 from unmask.errors import ConfigError, DataError
 from unmask.progress import Report, silent
 from unmask.reading import DamagedError, parsing, read_json
-from unmask.storage.files import accessing, free_name, working_in, write_bytes, write_json, writing
+from unmask.storage.files import accessing, free_name, write_bytes, write_json, writing
+from unmask.storage.locks import working_in
 
 if TYPE_CHECKING:
     from unmask.data.pixels import PixelSet
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from unmask.pipeline import Pipeline
 
 STAMP = "samples.json"  # what a folder's pictures are
-NOISE = 2  # how a seed becomes noise; 1 was before it was a hash of its address
+NOISE = 2  # version of the noise; in 1 it was no hash of its address
 BATCH = 16
 MAX_COUNT = 1_000_000  # of pictures in a folder: names have six digits
 
@@ -53,7 +54,7 @@ class SampleFolder:
         **changes: Any,
     ) -> None:
         self.path, self.model, self.seed = Path(path), model, seed
-        self.asked: dict[str, Any] = {"prompt": prompt, "negative": negative, "guide": guide}
+        self.conditioning: dict[str, Any] = {"prompt": prompt, "negative": negative, "guide": guide}
         self.settings = model.settings("sample", settings, **changes)
 
     def fill(
@@ -105,7 +106,7 @@ class SampleFolder:
             yield
 
     def _stamp(self) -> None:
-        """Say whose the folder is, if it is new; else make sure that it is this request's."""
+        """Write the request into the folder, if it is new; else check that it is the same."""
         stamp = self.path / STAMP
         with accessing(self.path, "hold samples"):
             if all(path.name.startswith((STAMP, f".{STAMP}.")) for path in self.path.iterdir()):
@@ -118,8 +119,8 @@ class SampleFolder:
         self._compare(stamp)
 
     def _request(self) -> dict[str, Any]:
-        """What an image depends on, beside its number, as it comes back from JSON."""
-        prompt, negative, guide = (self.asked[name] for name in ("prompt", "negative", "guide"))
+        """What an image depends on, besides its number, as JSON values."""
+        prompt, negative, guide = (self.conditioning[name] for name in ("prompt", "negative", "guide"))
         prompt = prompt if prompt is None or isinstance(prompt, str) else list(prompt)
         prompt = prompt if self.model.words.length else prompt or None  # without words both draw the same
         told = {"prompt": prompt, "negative": negative or None, "guide": guide and guide.fingerprint}
@@ -136,7 +137,7 @@ class SampleFolder:
         except DamagedError as error:
             raise DataError(f"{stamp} is damaged: {error}", hint=hint) from None
         there = Settings().of("sample") | {"noise": 1} | there  # what is not there yet had its default
-        wanted = dict.fromkeys(self.asked) | self._request()
+        wanted = dict.fromkeys(self.conditioning) | self._request()
         differing = [key for key in wanted if there.get(key) != wanted[key]]
         changed = [f"{key} {there.get(key)}, not {wanted[key]}" for key in differing]
         if changed:
@@ -144,7 +145,7 @@ class SampleFolder:
             raise DataError(message, hint=hint)
 
     def _missing(self, count: int, batch: int, *, filmed: bool) -> list[range]:
-        """The numbers to draw, in parts that share passes: rounding may depend on the company."""
+        """The numbers to draw, in parts that share passes: rounding may depend on the batch."""
         names = {path.name for path in self.path.iterdir()}
         parts = [range(start, min(start + batch, count)) for start in range(0, count, batch)]
         return [
@@ -160,7 +161,7 @@ class SampleFolder:
         prior = self.model.prior
         pictures = self.model.sample(
             len(part),
-            **self.asked,
+            **self.conditioning,
             settings=self.settings,
             first=part.start,
             seed=self.seed,

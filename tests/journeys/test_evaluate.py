@@ -12,7 +12,7 @@ from PIL import Image
 from unmask.evaluation.features import features_of, inception_features
 from unmask.evaluation.kid import kid, pairs_of
 from unmask.pipeline import load
-from unmask.storage.files import sealed
+from unmask.storage.seals import sealed
 from unmask.third_party import weights
 
 SWEEP = ["--count", "12", "--temperature", "0.5,1", "--metrics", "kid,prdc,diversity", "--replicates", "4"]

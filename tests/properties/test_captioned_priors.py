@@ -8,7 +8,7 @@ import torch
 
 from unmask.config import PriorTraining
 from unmask.data.codes import Codes, Stamp
-from unmask.diffusion.guidance import Given
+from unmask.diffusion.guidance import Conditioned
 from unmask.generation.prompts import Words
 from unmask.models import prior_from, vocabulary_from
 from unmask.prior.config import PriorConfig
@@ -89,7 +89,7 @@ def test_an_absorbing_prior_learns_every_conditional(labelled):
     assert vocabulary.words == ("blue", "green", "house", "red")
     words = Words(vocabulary, prior.mask_id).ids("red")  # the beginning of a caption will do
     masked = torch.full((1, N), prior.mask_id)
-    p = Given(prior, words=words)(masked, masked == prior.mask_id).softmax(1)
+    p = Conditioned(prior, words=words)(masked, masked == prior.mask_id).softmax(1)
     assert p[:, 0].tolist() == pytest.approx([SURE] * N, abs=0.05)
     assert task.pictures()["samples"].size > (0, 0)
 

@@ -10,7 +10,7 @@ import torch
 from unmask.diffusion.autoregressive import autoregress
 from unmask.diffusion.fill import fill
 from unmask.diffusion.first_pass import RememberedStart
-from unmask.diffusion.guidance import Given, Guided, GuidedContinuer, with_words, without_context
+from unmask.diffusion.guidance import Conditioned, Guided, GuidedContinuer, with_words, without_context
 from unmask.diffusion.schedule import even_plan
 from unmask.diffusion.settings import Settings
 from unmask.rng import generator
@@ -118,7 +118,7 @@ def test_the_law_of_fill_is_that_of_the_chain(start):
 
 def test_a_word_that_is_given_leaves_a_denoiser_of_codes():
     start = STARTS["codes given a word"]
-    codes = drawn(Given(Table(), words=torch.tensor(start[:L])), start[L:])
+    codes = drawn(Conditioned(Table(), words=torch.tensor(start[:L])), start[L:])
     rows = torch.cat([torch.full((COUNT, L), start[0]), codes], dim=1)
     assert chi_square(rows, law(Table(), start)) < 4
 
@@ -129,7 +129,7 @@ def test_a_row_may_be_given_its_own_word(rng):
     where = torch.rand(3, N, generator=rng) < 0.5
     wanted = torch.cat([torch.zeros(3, L, dtype=torch.bool), where], dim=1)
     said = Table()(torch.cat([text, codes], dim=1), wanted)
-    assert torch.equal(Given(Table(), words=text)(codes, where), said[:, :K])
+    assert torch.equal(Conditioned(Table(), words=text)(codes, where), said[:, :K])
 
 
 def test_a_remembered_start_says_the_same_of_rows_with_words(rng):

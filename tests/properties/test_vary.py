@@ -13,7 +13,7 @@ from PIL import Image
 from tests.untrained import K, untrained
 from unmask.data.pictures import encoded
 from unmask.data.provenance import read
-from unmask.diffusion.inpaint import forget, refill
+from unmask.diffusion.inpaint import choose_positions, refill
 from unmask.diffusion.settings import Settings
 from unmask.errors import ConfigError
 from unmask.pipeline import Pipeline
@@ -55,7 +55,7 @@ def test_there_and_back_keeps_what_the_model_draws_distributed_as_it_was(share):
     exact, count = Exact(), 4000
     drawn = torch.multinomial(exact.p, count, replacement=True, generator=generator(0, "start"))
     codes = torch.tensor(STATES)[drawn]
-    again = forget(torch.ones(4, dtype=torch.bool), share, count, seed=1)
+    again = choose_positions(torch.ones(4, dtype=torch.bool), share, count, seed=1)
     assert len(again.unique(dim=0)) > 1  # every row forgets its own
     one_by_one = Settings(schedule="cosine")
     varied = refill(exact, codes.masked_fill(again, MASK), (2, 2), one_by_one, seed=2, batch=count).codes
@@ -69,12 +69,12 @@ def test_there_and_back_keeps_what_the_model_draws_distributed_as_it_was(share):
 @given(st.lists(st.booleans(), min_size=1, max_size=20).filter(any), st.floats(0.01, 1), st.integers(0, 9))
 def test_a_share_is_forgotten_and_nothing_else(among, share, seed):
     among = torch.tensor(among)
-    again = forget(among, share, 3, seed=seed)
+    again = choose_positions(among, share, 3, seed=seed)
     assert not again[:, ~among].any()
     wanted = share * among.sum()
     assert ((again.sum(1) >= wanted - 1e-6) & (again.sum(1) < wanted + 1 + 1e-6)).all()
-    assert torch.equal(forget(among, share, 5, seed=seed)[:3], again)
-    dearest = forget(among, share, 3, seed=seed, nats=torch.arange(len(among)).double())
+    assert torch.equal(choose_positions(among, share, 5, seed=seed)[:3], again)
+    dearest = choose_positions(among, share, 3, seed=seed, nats=torch.arange(len(among)).double())
     assert (dearest == dearest[0]).all()
     kept = among & ~dearest[0]
     assert not kept.any() or dearest[0].nonzero().min() > kept.nonzero().max()
@@ -107,7 +107,7 @@ def test_those_that_the_model_thinks_least_of_are_the_dearest(model, picture):
     edit = varied(model.editor.to_draw("edit"), picture, 0.25, unlikely=True)
     codes = codes_of(model, [picture]).flatten(1)
     nats = likelihood_of(model.prior).code_nats(codes, 0, num_pairs=4, seed=4)[0]
-    (dearest,) = forget(torch.ones(16, dtype=torch.bool), 0.25, 1, seed=0, nats=nats)
+    (dearest,) = choose_positions(torch.ones(16, dtype=torch.bool), 0.25, 1, seed=0, nats=nats)
     assert torch.equal((seen[-1] != codes).any(0) | dearest, dearest)
     assert edit.num_drawn == dearest.sum() == 4
 

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from unmask import progress
-from unmask.progress import QUIET, bar, in_words, say
+from unmask.progress import QUIET, bar, rough_duration, say
 
 
 @pytest.fixture
@@ -74,4 +74,4 @@ def test_a_bar_is_whole_at_80_columns(monkeypatch):
     ("seconds", "words"), [(0.2, "1 s"), (59, "59 s"), (100, "1.7 min"), (9000, "2.5 h")]
 )
 def test_times_are_said_in_words(seconds, words):
-    assert in_words(seconds) == words
+    assert rough_duration(seconds) == words

@@ -137,10 +137,10 @@ def test_what_a_kill_leaves_is_swept(folder):
 WRITER = """
 import sys, time
 from pathlib import Path
-from unmask.storage import files
+from unmask.storage import locks
 
 folder, name = Path(sys.argv[1]), sys.argv[2]
-with files.working_in(folder, lambda: None):
+with locks.working_in(folder, lambda: None):
     partial = folder / f".{name}.png.partial-1"
     partial.touch()
     print("writing", flush=True)

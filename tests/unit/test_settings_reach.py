@@ -18,7 +18,7 @@ from unmask.diffusion.settings import SETTINGS, Changes, Settings
 from unmask.distributed import ALONE
 from unmask.evaluation.estimate import Estimate
 from unmask.evaluation.protocol import Protocol
-from unmask.evaluation.results import Results, in_words
+from unmask.evaluation.results import Results, settings_label
 from unmask.pipeline import Pipeline
 from unmask.samples import SampleFolder
 from unmask.studio import schema
@@ -135,7 +135,7 @@ def test_it_can_be_swept_in_an_evaluation(name, model, tmp_path):
     arguments = tyro.cli(Evaluate, args=["model", "data", flag, f"{default},{value}"])
     plain, changed = combinations("sample", {}, arguments.sampling.settings, arguments.sampling.changes)
     assert (plain, changed) == (Settings(), Settings(**{name: another(name)}))
-    assert in_words(plain) != in_words(changed)
+    assert settings_label(plain) != settings_label(changed)
     results = Results(tmp_path, "model", PROTOCOL, {})
     for settings in (plain, changed):
         results.add(settings, {"fid": Estimate(1.0, 0.1)})

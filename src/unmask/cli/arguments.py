@@ -128,7 +128,7 @@ class SettingsFlags:
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """What is told to whatever takes settings."""
+        """Keywords for whatever takes settings."""
         return {"settings": self.settings} | self.changes
 
 

@@ -10,7 +10,7 @@ from tyro.conf import Positional, arg
 from unmask.cli.arguments import Drawing, SettingsOption, command_line, settings_flags
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 from unmask.data.folders import write_beside
 from unmask.data.provenance import KEY
 from unmask.errors import ConfigError
@@ -50,7 +50,7 @@ def main(argv: list[str]) -> None:
     model = load_model(arguments.model, arguments.device, arguments.backend, arguments.precision)
     picture = model.canvas(size, arguments.prompts, negative=arguments.negative, **arguments.keywords)
     (path,) = write_beside([picture], arguments.out)
-    tell(f"{size[0]}×{size[1]} pixels: {path}", picture=path, drawn=picture.info[KEY])
+    emit(f"{size[0]}×{size[1]} pixels: {path}", picture=path, drawn=picture.info[KEY])
 
 
 def parse_size(text: str) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from tyro.conf import Positional, arg
 
 from unmask.cli.arguments import Amount, Using, command_line
 from unmask.cli.loading import load_model
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 
 HELP = """Caption images, with a model that was trained on captions.
 
@@ -37,8 +37,8 @@ def main(argv: list[str]) -> None:
     arguments = tyro.cli(Arguments, args=argv, prog="unmask caption", description=HELP)
     model = load_model(arguments.model, arguments.device)
     captions = model.caption(arguments.pictures, draws=arguments.draws, seed=arguments.seed)
-    told = {}
+    shown = {}
     for path, found in zip(arguments.pictures, captions, strict=True):
-        told[str(path)] = shown = dict(islice(found.items(), arguments.shown))
-        words = [f"  {share:4.0%}  {text}" for text, share in shown.items()]
-        tell("\n".join([str(path), *words]), captions=told)
+        shown[str(path)] = likely = dict(islice(found.items(), arguments.shown))
+        words = [f"  {share:4.0%}  {text}" for text, share in likely.items()]
+        emit("\n".join([str(path), *words]), captions=shown)

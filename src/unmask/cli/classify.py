@@ -12,7 +12,7 @@ from rich.table import Table
 from unmask.cli.arguments import Amount, Data, Looking, command_line
 from unmask.cli.loading import load_model, open_images
 from unmask.cli.pictures import check_out, write_table
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 from unmask.data.pixels import spread
 from unmask.errors import ConfigError, DataError
 from unmask.evaluation.config import Evidence
@@ -86,7 +86,8 @@ def main(argv: list[str]) -> None:
 def _labels(model: "Pipeline", data: str) -> list[str]:
     """The different captions of a set whose words the model knows; of how many it does not is said."""
     captions = sorted({caption for caption in model.open(data, captions="auto").captions if caption})
-    labels = [caption for caption in captions if model.words.known.knows(caption)]
+    vocabulary = model.words.require()
+    labels = [caption for caption in captions if vocabulary.knows(caption)]
     if len(labels) < 2:
         raise DataError(
             f"the images of {data} have {len(labels)} different captions in words that the model knows; "
@@ -117,4 +118,4 @@ def _print(wanted: Sequence[str], found: Sequence[str], num_labels: int, by: Evi
     Console(highlight=False, markup=False).print(table)
     law = "p(label | image)" if by == "label" else "p(image | label)"
     metrics = {"accuracy": share.value, "standard_error": share.standard_error, "pictures": len(right)}
-    tell(f"by {law} of {num_labels} labels; by chance {1 / num_labels:.1%}", labels=num_labels, **metrics)
+    emit(f"by {law} of {num_labels} labels; by chance {1 / num_labels:.1%}", labels=num_labels, **metrics)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from unmask.cli.arguments import Data
 from unmask.cli.pictures import check_out, write_sheet
-from unmask.cli.results import listed, tell
+from unmask.cli.results import emit, listed
 from unmask.data.base import Source
 from unmask.data.captions import Captions, read_captions
 from unmask.data.config import ImagesConfig, num_clusters
@@ -77,15 +77,15 @@ def _print(source: Source, found: Survey, captions: Captions, images: ImagesConf
     if aside := source.others - captions.files:
         rows["left aside"] = _counts(aside)
     counts = {"pictures": len(found.sizes), "of": len(source), "copies": found.num_copies}
-    tell(listed(rows), formats=found.formats, **counts)
+    emit(listed(rows), formats=found.formats, **counts)
     if captions.ambiguous:
-        tell(Text("\ncaptions that could be read otherwise", "bold"))
+        emit(Text("\ncaptions that could be read otherwise", "bold"))
         for sentence in captions.ambiguous:
-            tell(f"  {sentence}")
+            emit(f"  {sentence}")
     if found.unusable:
-        tell(Text(f"\n{len(found.unusable):,} cannot be used", "bold"))
+        emit(Text(f"\n{len(found.unusable):,} cannot be used", "bold"))
         for item in found.unusable:
-            tell(f"  {item.name}: {item.reason}")
+            emit(f"  {item.name}: {item.reason}")
 
 
 def _sizes(found: Survey) -> str:

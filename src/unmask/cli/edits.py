@@ -20,7 +20,7 @@ from unmask.cli.arguments import (
 )
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import check_out
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 from unmask.data.folders import edit_folder, write_beside
 from unmask.data.pictures import open_picture
 from unmask.data.provenance import KEY
@@ -55,22 +55,22 @@ class EditArguments(Drawing):
     def draw(self, how: Literal["inpaint", "extend", "vary"], out: Path, **given: Any) -> None:
         """Draw versions by the model's method of that name, told what is ``given`` too, and write them."""
         opened = partial(load_model, self.model, self.device, self.backend, self.precision)
-        asked = given | {"count": self.count, "rank": self.rank} | asdict(self.prompted) | self.keywords
+        options = given | {"count": self.count, "rank": self.rank} | asdict(self.prompted) | self.keywords
         if self.image.is_dir():
             place = out.with_suffix("") if out.suffix == ".png" else out
             edit = getattr(opened(), how)
-            paths = edit_folder(lambda file: edit(file, **asked | {"progress": False}), self.image, place)
-            tell("\n".join(map(str, paths)), pictures=paths)
+            paths = edit_folder(lambda file: edit(file, **options | {"progress": False}), self.image, place)
+            emit("\n".join(map(str, paths)), pictures=paths)
             return
         check_out(out)
         before = open_picture(self.image)  # what is no picture is refused before a model is opened
-        pictures = getattr(opened(), how)(self.image, **asked)
+        pictures = getattr(opened(), how)(self.image, **options)
         paths = write_beside(pictures, out)
-        tell("\n".join(map(str, paths)), pictures=paths, drawn=[one.info[KEY] for one in pictures])
+        emit("\n".join(map(str, paths)), pictures=paths, drawn=[one.info[KEY] for one in pictures])
         sheet = sheet_of(before, pictures, (given.get("left", 0), given.get("top", 0)))
         (path,) = write_beside([sheet], out.with_stem(f"{out.stem}-sheet"))
         say(f"before and after: {path}")
-        tell(sheet=path)
+        emit(sheet=path)
 
 
 def sheet_of(

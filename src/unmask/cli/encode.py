@@ -6,7 +6,7 @@ from pathlib import Path
 import tyro
 
 from unmask.cli.arguments import Codec, Data, DeviceOption
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 from unmask.config import merge
 from unmask.data.config import ImagesConfig
 from unmask.devices import Precision
@@ -54,10 +54,10 @@ def main(argv: list[str]) -> None:
     num_views = stamp.shape[1]
     views = f", each in {num_views} views (crops, mirrored, moved)" if num_views > 1 else ""
     counts = {"train": stamp.num_train, "validation": stamp.num_validation, "grid": stamp.grid}
-    tell(f"{stamp.num_train} images for training{views}, {stamp.num_validation} for validation", **counts)
+    emit(f"{stamp.num_train} images for training{views}, {stamp.num_validation} for validation", **counts)
     if stamp.captions:
         print("captions are beside the codes")
-    tell(f"{rows}×{columns} codes each, of {stamp.codebook_size}, in {arguments.out}", folder=arguments.out)
+    emit(f"{rows}×{columns} codes each, of {stamp.codebook_size}, in {arguments.out}", folder=arguments.out)
 
 
 def _parse(argv: list[str], images: ImagesConfig) -> Arguments:

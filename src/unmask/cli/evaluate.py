@@ -17,7 +17,7 @@ from unmask.cli.arguments import (
     settings_flags,
 )
 from unmask.cli.loading import load_shared
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 from unmask.errors import ConfigError
 from unmask.evaluation.config import COLUMNS, Side, What, metrics_named
 from unmask.evaluation.results import Results
@@ -105,10 +105,10 @@ def main(argv: list[str]) -> None:
 def _show(results: Results, columns: list[str]) -> None:
     """Print the table, how it came about, and what to beware of; draw the plot."""
     show_table(results.table(columns))
-    tell(f"\n{results.protocol}")
+    emit(f"\n{results.protocol}")
     if "fid" in columns and results.caution:
-        tell(f"caution: {results.caution}")
-    tell(f"also in {results.folder}: results.csv, results.json", results=results.rows, folder=results.folder)
+        emit(f"caution: {results.caution}")
+    emit(f"also in {results.folder}: results.csv, results.json", results=results.rows, folder=results.folder)
     show_plot(lambda: results.plot(columns))
 
 
@@ -125,4 +125,4 @@ def show_plot(draw: Callable[[], Path | None]) -> None:
         print("no plot, since matplotlib is not installed:  pip install 'unmask[plot]'")
     else:
         if plot:
-            tell(f"plot: {plot}", plot=plot)
+            emit(f"plot: {plot}", plot=plot)

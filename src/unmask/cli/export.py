@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from unmask.cli.arguments import AnyModel
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 from unmask.errors import ConfigError, DataError
 from unmask.progress import stderr
 from unmask.storage.files import accessing, replace_folder, write_bytes
@@ -80,7 +80,7 @@ def _to_hub(model: "Bundle", arguments: Arguments) -> None:
     write_bytes(arguments.out / "README.md", card.encode())
     if picture:
         write_bytes(arguments.out / PICTURE, picture)
-    tell(f"upload it:  hf upload {arguments.name} {arguments.out}", folder=arguments.out)
+    emit(f"upload it:  hf upload {arguments.name} {arguments.out}", folder=arguments.out)
 
 
 def _read(path: Path) -> bytes:
@@ -107,7 +107,7 @@ def _to_onnx(model: "Bundle", arguments: Arguments) -> None:
             if arguments.int8:
                 export.round_prior(partial)
     sizes = {path: path.stat().st_size for path in sorted(folder.iterdir()) if path.name in export.GRAPHS}
-    tell("\n".join(f"{path}  {size / 1e6:.1f} MB" for path, size in sizes.items()), bytes=sizes)
+    emit("\n".join(f"{path}  {size / 1e6:.1f} MB" for path, size in sizes.items()), bytes=sizes)
 
 
 def _to_half(model: "Bundle", arguments: Arguments) -> None:
@@ -115,4 +115,4 @@ def _to_half(model: "Bundle", arguments: Arguments) -> None:
 
     bundle.save(bundle.halved(model), arguments.out)
     size = sum(path.stat().st_size for path in arguments.out.iterdir() if path.name in bundle.OURS)
-    tell(f"{arguments.out}  {size / 1e6:.1f} MB", folder=arguments.out, bytes=size)
+    emit(f"{arguments.out}  {size / 1e6:.1f} MB", folder=arguments.out, bytes=size)

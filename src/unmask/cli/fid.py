@@ -9,7 +9,7 @@ import tyro
 
 from unmask.cli.arguments import Amount, DeviceOption, PicturesOrStatistics
 from unmask.cli.pictures import check_out
-from unmask.cli.results import listed, tell
+from unmask.cli.results import emit, listed
 from unmask.distributed import Processes
 from unmask.errors import ConfigError
 from unmask.evaluation.config import metrics_named
@@ -85,7 +85,7 @@ def main(argv: list[str]) -> None:
     if arguments.save:
         with accessing(arguments.save):
             a.save(arguments.save, features=arguments.features)
-        tell(f"statistics of {len(a):,} images of {a.name}: {arguments.save}", statistics=arguments.save)
+        emit(f"statistics of {len(a):,} images of {a.name}: {arguments.save}", statistics=arguments.save)
     for b in others:
         with bar(f"measuring {arguments.metrics}"):
             values = compare(a, b, metrics, replicates=arguments.replicates)
@@ -103,10 +103,10 @@ def _show(a: "Statistics", b: "Statistics", values: "Mapping[str, Estimate]") ->
     protocol = _protocol(a, b)
     row, warning = plain(values), caution(min(len(a), len(b))) if "fid" in values else None
     table = listed({name: as_text(row, name) for name in values})
-    tell(table, a=a.name, b=b.name, **row, protocol=protocol, caution=warning)
-    tell(f"\n{protocol}")
+    emit(table, a=a.name, b=b.name, **row, protocol=protocol, caution=warning)
+    emit(f"\n{protocol}")
     if warning:
-        tell(f"caution: {warning}")
+        emit(f"caution: {warning}")
 
 
 def _protocol(a: "Statistics", b: "Statistics") -> Protocol:

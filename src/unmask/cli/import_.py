@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 from unmask.progress import stderr
 
 if TYPE_CHECKING:
@@ -67,6 +67,6 @@ def _keep(read: "Callable[[], Bundle]", out: Path) -> None:
     for name, part in model.parts.items():
         count = sum(tensor.numel() for tensor in part.tensors.values())
         sentence = f"{name}: {count:,} parameters, fingerprint {part.fingerprint}"
-        tell(sentence, **{name: {"parameters": count, "fingerprint": part.fingerprint}})
+        emit(sentence, **{name: {"parameters": count, "fingerprint": part.fingerprint}})
     size = model.image_size
-    tell(f"for images of {size}×{size} pixels, in {out}", image_size=size, folder=out)
+    emit(f"for images of {size}×{size} pixels, in {out}", image_size=size, folder=out)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 from unmask.data.base import SUFFIXES
 from unmask.data.pictures import squares_of
 from unmask.data.pixels import PixelSet
@@ -67,5 +67,5 @@ def open_images(
         raise DataError(f"{data} has no images on that side of its split", hint="--split all")
     total = len(open_source(data))
     sentence = f"{len(side):,} of {total:,} images ({split} split; --split all for all)"
-    tell(sentence, pictures=len(side), of=total, split=split)
+    emit(sentence, pictures=len(side), of=total, split=split)
     return side

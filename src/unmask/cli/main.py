@@ -80,7 +80,7 @@ def main(argv: list[str] | None = None) -> None:
         sys.exit(130)
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left to say would fail again
-        if isinstance(error, BrokenPipeError):  # whoever read the output has seen enough
+        if isinstance(error, BrokenPipeError):  # the reader of the output has closed it
             sys.exit(141)
         _print_error(errors, error)
         sys.exit(2)

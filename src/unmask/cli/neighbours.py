@@ -13,7 +13,7 @@ from rich.table import Table
 from unmask.cli.arguments import Amount, Drawing, SettingsOption, TrainingData, command_line, settings_flags
 from unmask.cli.loading import load_shared
 from unmask.cli.pictures import check_out, sheet_with_text, write_sheet, write_table
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 from unmask.distributed import Processes
 from unmask.errors import ConfigError
 from unmask.evaluation.config import Space
@@ -88,7 +88,7 @@ def main(argv: list[str]) -> None:
         _say(test, arguments.by, len(samples), len(validation))
         seen = validation.read(validation.spread(len(samples)))
         if caution := blur_caution(test, arguments.by, np.stack([np.asarray(one) for one in samples]), seen):
-            tell(f"caution: {caution}", caution=caution)
+            emit(f"caution: {caution}", caution=caution)
 
 
 def _samples(model: "Pipeline", arguments: Arguments, processes: Processes) -> list[Image.Image]:
@@ -129,7 +129,7 @@ def _say(test: "Memorisation", by: str, num_samples: int, num_validation: int) -
         f"distance to the nearest training image ({by}): median {test.sample_median:.4g} of "
         f"{num_samples} samples, {test.validation_median:.4g} of {num_validation} validation images"
     )
-    tell(
+    emit(
         f"a sample is nearer than a validation image with probability {test.nearer:.3f} "
         f"(0.500 ± {test.standard_error:.3f} without memorisation, 1 for copies); "
         f"nearer than any of them: {test.closest}",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 from unmask.data.pictures import encoded
 from unmask.errors import ConfigError, DataError
 from unmask.storage.files import accessing, write_bytes, write_csv
@@ -15,7 +15,7 @@ TEXT_PX, GAP_PX = 12, 4
 
 
 def check_out(path: Path | None, suffix: str | None = ".png", *, option: str = "--out") -> None:
-    """Refuse a file that could not be written, before anything is computed; None is a file that nobody wants.
+    """Refuse a file that could not be written, before anything is computed; None means no file.
 
     Its name must end in ``suffix``, if there is one; ``option`` is what the name was given by.
     """
@@ -39,17 +39,17 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def write_table(path: Path | None, rows: Iterable[Sequence[object]], what: str) -> None:
-    """Write the rows of a table, its heading first, as CSV, and say so; None is a file that nobody wants."""
+    """Write the rows of a table, its heading first, as CSV, and say so; None means no file."""
     if path is not None:
         with accessing(path):
             write_csv(path, rows)
-        tell(f"{what}: {path}", csv=path)
+        emit(f"{what}: {path}", csv=path)
 
 
 def write_sheet(path: Path, sheet: Image.Image, what: str, key: str = "sheet") -> None:
     """Write an image in place of what has its name, and say so; ``key`` is its name for ``--json``."""
     write_file(path, encoded(sheet))
-    tell(f"{what}: {path}", **{key: path})
+    emit(f"{what}: {path}", **{key: path})
 
 
 def sheet_with_text(rows: Sequence[Sequence[tuple[Image.Image, str]]]) -> Image.Image:

@@ -9,7 +9,7 @@ from PIL import Image
 from unmask.cli.arguments import Amount, AnyModel, Looking, command_line
 from unmask.cli.loading import load_shared, open_images
 from unmask.cli.pictures import check_out, write_sheet
-from unmask.cli.results import listed, tell
+from unmask.cli.results import emit, listed
 from unmask.data.pixels import PixelSet
 from unmask.data.transforms import contact_sheet
 from unmask.devices import tuned_allocator
@@ -81,7 +81,7 @@ def _print(metrics: dict[str, float], model: "Pipeline", count: int, arguments: 
     from unmask.evaluation.features import INCEPTION
 
     shown = {"images": count, **metrics}
-    tell(listed({name: f"{value:.4g}" for name, value in shown.items()}), pictures=count, **metrics)
+    emit(listed({name: f"{value:.4g}" for name, value in shown.items()}), pictures=count, **metrics)
     if "fid" in metrics:
         protocol = Protocol(
             what="reconstructions",
@@ -93,9 +93,9 @@ def _print(metrics: dict[str, float], model: "Pipeline", count: int, arguments: 
             features=INCEPTION,
             resize=resizing(model.images, arguments.split),
         )
-        tell(f"fid: {protocol}")
+        emit(f"fid: {protocol}")
         if warning := caution(count):
-            tell(f"caution: {warning}")
+            emit(f"caution: {warning}")
 
 
 def _show(model: "Pipeline", pixels: PixelSet, arguments: Arguments) -> None:

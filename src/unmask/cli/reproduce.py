@@ -10,7 +10,7 @@ from tyro.conf import Positional, arg
 
 from unmask.cli.arguments import Amount
 from unmask.cli.main import run_command
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 from unmask.errors import ConfigError
 
 HELP = """Test the claims of the paper: train, measure, compare, and judge by standard errors.
@@ -59,11 +59,11 @@ def main(argv: list[str]) -> None:
         table = Table(box=None, show_header=False, pad_edge=False)
         for claim in claims:
             table.add_row(f"[bold]{claim.name}[/]", claim.title, claim.paper)
-        tell(table, claims=[claim.name for claim in claims])
+        emit(table, claims=[claim.name for claim in claims])
         return
     from unmask.reproduce.run import reproduce
 
     scale = QUICK if arguments.quick else FULL
     seeds = arguments.seeds or (1 if arguments.quick else 3)
     page = reproduce(claims, scale, seeds=seeds, out=arguments.out, data=arguments.pictures, run=run_command)
-    tell(f"the page: {page}", page=page)
+    emit(f"the page: {page}", page=page)

@@ -1,4 +1,4 @@
-"""What a command found: sentences on standard output or, with ``--json``, one object of JSON."""
+"""Results of a command: sentences on standard output or, with ``--json``, one object of JSON."""
 
 import io
 import json
@@ -25,7 +25,7 @@ OPTIONS = {
 _FOUND: ContextVar[dict[str, Any]] = ContextVar("FOUND")
 
 
-def tell(text: RenderableType | None = None, /, **values: Any) -> None:
+def emit(text: RenderableType | None = None, /, **values: Any) -> None:
     """Print a sentence or a table, and keep the values for ``--json``."""
     _FOUND.get({}).update(values)
     if isinstance(text, str):
@@ -45,9 +45,9 @@ def listed(rows: Mapping[str, str]) -> Table:
 
 @contextmanager
 def results(options: list[str]) -> Iterator[None]:
-    """What is told during the block goes where the options say."""
+    """What is emitted during the block goes where the options say."""
     found: dict[str, Any] = {}
-    first = int(os.environ.get("RANK", 0)) == 0  # of several processes one speaks
+    first = int(os.environ.get("RANK", 0)) == 0  # only one of several processes prints
     as_json, quiet = "--json" in options, "--quiet" in options or not first
     tokens = QUIET.set(quiet or QUIET.get()), _FOUND.set(found)
     try:

@@ -9,7 +9,7 @@ from PIL import Image
 from unmask.cli.arguments import Amount, Data, Sampling, SettingsOption, command_line, settings_flags
 from unmask.cli.loading import load_model
 from unmask.cli.pictures import sheet_with_text, write_file
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 from unmask.data.pictures import encoded
 from unmask.data.pixels import PixelSet, spread
 from unmask.data.splits import Part
@@ -79,14 +79,14 @@ def main(argv: list[str]) -> None:
     _write_sheet(folder, pixels, arguments)
     found, chance = _measure(model, folder, pixels, arguments), 1 / arguments.candidates
     for by, share in found.items():
-        tell(f"{by:<10} {share.value:6.1%} ± {share.standard_error:.1%}", **plain({by: share}))
-    tell(f"{'chance':<10} {chance:6.1%}", chance=chance)
-    tell(f"also in {arguments.out}: sheet.png, results.json, samples/", folder=arguments.out)
+        emit(f"{by:<10} {share.value:6.1%} ± {share.standard_error:.1%}", **plain({by: share}))
+    emit(f"{'chance':<10} {chance:6.1%}", chance=chance)
+    emit(f"also in {arguments.out}: sheet.png, results.json, samples/", folder=arguments.out)
 
 
 def choose(model: "Pipeline", pixels: PixelSet, arguments: Arguments) -> PixelSet:
     """Images of different captions in words that the model knows, evenly spread."""
-    knows = model.words.known.knows
+    knows = model.words.require().knows
     first = {caption: number for number, caption in reversed([*enumerate(pixels.captions)]) if caption}
     known = sorted(number for caption, number in first.items() if knows(caption))
     if len(known) < arguments.candidates:
@@ -96,7 +96,7 @@ def choose(model: "Pipeline", pixels: PixelSet, arguments: Arguments) -> PixelSe
             hint=f"--candidates {len(known)}, or another --split" if len(known) > 1 else "another --split",
         )
     chosen = pixels.take([known[place] for place in spread(arguments.count, len(known))])
-    tell(
+    emit(
         f"{len(chosen)} captions ({len(first)} in the {arguments.split} split, {len(known)} of known words), "
         f"samples of each: {arguments.samples}, candidates: {arguments.candidates}",
         captions=len(chosen),
@@ -118,11 +118,11 @@ def _measure(
             seen = [features_of(part, extractor(model.device), report=report) for part in (samples, pixels)]
         drawn = seen[0][: len(pixels) * arguments.samples]
         found[by] = retrieval(drawn, seen[1], arguments.candidates, seed=arguments.seed)
-    asked = {"data": arguments.data, "split": arguments.split, "captions": len(pixels)}
-    asked |= {"samples": arguments.samples, "candidates": arguments.candidates}
+    options = {"data": arguments.data, "split": arguments.split, "captions": len(pixels)}
+    options |= {"samples": arguments.samples, "candidates": arguments.candidates}
     request = {"model": model.fingerprint, "seed": arguments.seed} | folder.settings.of("sample")
     with accessing(arguments.out):
-        write_json(arguments.out / "results.json", asked | request | plain(found))
+        write_json(arguments.out / "results.json", options | request | plain(found))
     return found
 
 

@@ -11,7 +11,7 @@ from tyro.conf import Positional, arg
 from unmask.cli.arguments import Amount, Sampling, SettingsOption, command_line, settings_flags
 from unmask.cli.loading import load_shared
 from unmask.cli.pictures import check_out, write_file, write_sheet
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 from unmask.data.pictures import encoded
 from unmask.data.transforms import contact_sheet
 from unmask.errors import ConfigError
@@ -95,7 +95,7 @@ def main(argv: list[str]) -> None:
         folder.fill(arguments.count, batch=arguments.batch, processes=processes, report=report, film=watch)
     if processes.is_first:
         drawn = {"count": arguments.count, "seed": arguments.seed} | folder.settings.of("sample")
-        tell(f"{arguments.count} images: {arguments.out}", folder=arguments.out, **drawn)
+        emit(f"{arguments.count} images: {arguments.out}", folder=arguments.out, **drawn)
         if arguments.grid:
             _write_sheet(arguments.grid, folder, min(arguments.count, SHEET))
         if arguments.gif:
@@ -123,7 +123,7 @@ def _write_animation(path: Path, model: "Pipeline", film: "list[Tensor]") -> Non
     times = [FRAME_MS] * (len(frames) - 1) + [LAST_FRAME_MS]
     moving = {"save_all": True, "append_images": frames[1:], "duration": times, "loop": 0}
     write_file(path, encoded(frames[0], "GIF", **moving))
-    tell(f"animation: {path}", animation=path)
+    emit(f"animation: {path}", animation=path)
 
 
 def _frames(model: "Pipeline", film: "list[Tensor]") -> list[Image.Image]:

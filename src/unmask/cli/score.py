@@ -12,7 +12,7 @@ from PIL import Image, ImageOps
 from unmask.cli.arguments import Amount, Looking, command_line
 from unmask.cli.loading import is_picture, load_shared, open_images
 from unmask.cli.pictures import check_out, write_sheet, write_table
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 from unmask.data.pixels import PixelSet
 from unmask.data.transforms import contact_sheet, to_levels, to_pictures, to_tensor
 from unmask.distributed import Processes
@@ -91,7 +91,7 @@ def main(argv: list[str]) -> None:
     columns = {"bits_per_code": scores.bits}
     exact = "exactly" if model.prior.causal else "at most"
     pictures = "1 image" if len(pixels) == 1 else f"{len(pixels)} images"
-    tell(
+    emit(
         f"{exact} {_measured(scores.mean, scores.standard_error)} bits per code, {pictures}; "
         f"a blind guess takes {math.log2(model.codec.codebook_size):.1f}",
         bits_per_code=scores.mean,
@@ -139,7 +139,7 @@ def _per_dimension(
         found = bits_per_dimension(
             model.codec, head, pixels, bits_per_code, bits=bits, report=report, processes=processes
         )
-    tell(
+    emit(
         f"at most {_measured(found.mean, found.standard_error)} bits per dimension at {bits} bits: "
         f"{fmean(found.of_pixels):.4f} for pixels given their codes, {fmean(found.of_codes):.4f} for codes",
         bits_per_dimension=found.mean,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import yaml
 
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 from unmask.config import CodecTraining, PriorTraining, read_changes, to_json
 from unmask.errors import ConfigError
 from unmask.presets import DEFAULT
@@ -89,7 +89,7 @@ def conclude(run: "Run", *command: str) -> None:
     So that a shell does not go on after ``&&``. The command is the one that continues the run.
     """
     validations = [entry for entry in run.read_log() if entry["kind"] == "validation"]
-    tell(run=run.folder, validation=validations[-1] if validations else None)
+    emit(run=run.folder, validation=validations[-1] if validations else None)
     if run.stopped_by:
         say(f"stopped and saved. Go on:  {shlex.join(['unmask', 'train', *command])}")
         sys.exit(128 + run.stopped_by)

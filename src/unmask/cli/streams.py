@@ -1,4 +1,4 @@
-"""Standard streams that nobody need be reading."""
+"""Standard streams that may be closed or unread."""
 
 import io
 import os
@@ -16,11 +16,11 @@ def settle_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
     sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115 (for the rest of the process)
     if sys.stderr is sys.__stderr__:
-        binary = io.BufferedWriter(_Unfailing(2, "w", closefd=False))
+        binary = io.BufferedWriter(_BestEffortStream(2, "w", closefd=False))
         sys.stderr = io.TextIOWrapper(binary, errors="backslashreplace", line_buffering=True)
 
 
-class _Unfailing(io.FileIO):
+class _BestEffortStream(io.FileIO):
     """A stream whose reader may leave and whose disk may be full: what it cannot take is lost."""
 
     def write(self, data: Any, /) -> int:

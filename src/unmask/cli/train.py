@@ -9,7 +9,7 @@ from tyro.conf import arg
 
 from unmask.cli.arguments import Data, DeviceOption, OptionalCodec
 from unmask.cli.main import run_command
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 from unmask.cli.settings import conclude
 from unmask.errors import ConfigError
 from unmask.presets import DEFAULT
@@ -87,7 +87,7 @@ def main(argv: list[str]) -> None:
         engine={"device": arguments.device},
     )
     conclude(train_both(arguments.out, asked), *argv)
-    tell(f"the model: {arguments.out}; new images:  unmask sample {arguments.out}", model=arguments.out)
+    emit(f"the model: {arguments.out}; new images:  unmask sample {arguments.out}", model=arguments.out)
     if arguments.page:
         out = arguments.out / "results"
         words = [arguments.out, arguments.data, "--out", out, "--no-train", "--device", arguments.device]

@@ -9,7 +9,7 @@ import tyro
 from unmask.cli.arguments import Amount, Sampling, SettingsOption, TrainingData, command_line, settings_flags
 from unmask.cli.evaluate import show_plot, show_table
 from unmask.cli.loading import load_shared
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 from unmask.errors import BundleError, ConfigError
 from unmask.evaluation.config import Side
 from unmask.evaluation.results import table_of
@@ -85,9 +85,9 @@ def main(argv: list[str]) -> None:
         _check_same(bundle, open_model(arguments.model), folder)
     bundles.save(replace(bundle, sampling=tuning.sampling(bundle.sampling)), folder)
     show_table(table_of([*tuning.rows, tuning.paper], COLUMNS))
-    told = f"\nthe last row is the paper's chain; the others are in {folder} now:  unmask sample {folder}"
-    tell(told, settings=tuning.rows, paper=tuning.paper, model=folder)
-    tell(f"every measurement is in {arguments.out}: results.csv, results.json", folder=arguments.out)
+    note = f"\nthe last row is the paper's chain; the others are in {folder} now:  unmask sample {folder}"
+    emit(note, settings=tuning.rows, paper=tuning.paper, model=folder)
+    emit(f"every measurement is in {arguments.out}: results.csv, results.json", folder=arguments.out)
     show_plot(lambda: plot(tuning, arguments.out))
 
 

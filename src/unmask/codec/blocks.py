@@ -1,4 +1,4 @@
-"""The pieces of encoder and decoder (Esser et al., 2021), and nothing that knows the whole."""
+"""The layers of encoder and decoder (Esser et al., 2021)."""
 
 import torch
 import torch.nn.functional as F
@@ -34,7 +34,7 @@ class Residual(nn.Module):
 
 
 class Attention(nn.Module):
-    """(B, C, h, w) to itself: every position looks at every other, with one head."""
+    """(B, C, h, w) to itself: every position attends to every other, with one head."""
 
     def __init__(self, channels: int, groups: int) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Attention(nn.Module):
         self.out = nn.Conv2d(channels, channels, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return x plus what attention brings to each position."""
+        """Return x plus the output of attention at each position."""
         q, k, v = rearrange(self.qkv(self.norm(x)), "B (three C) h w -> three B 1 (h w) C", three=3)
         y = F.scaled_dot_product_attention(q, k, v)  # (B, 1, hw, C): one head
         y = rearrange(y, "B 1 (h w) C -> B C h w", h=x.shape[2])

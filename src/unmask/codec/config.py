@@ -1,4 +1,4 @@
-"""What a codec and its losses can be told. Free of torch, so that ``--help`` is instant."""
+"""Settings of a codec and its losses. Free of torch, so that ``--help`` is instant."""
 
 import math
 from dataclasses import dataclass, field

@@ -64,7 +64,7 @@ def far_rows(rows: Tensor, centres: Tensor, count: int, rng: torch.Generator) ->
 
 
 def _drawn(weights: Tensor, count: int, rng: torch.Generator) -> Tensor:
-    """(count,) indices drawn with probability ∝ the (n,) weights, where no device is waited for."""
+    """(count,) indices drawn with probability ∝ the (n,) weights, without synchronisation."""
     total = weights.cumsum(0)
     uniform = torch.rand(count, generator=rng, device=rng.device).to(weights.device)
     return torch.searchsorted(total, uniform * total[-1], right=True).clamp(max=len(weights) - 1)

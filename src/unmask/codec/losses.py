@@ -1,4 +1,4 @@
-"""What the codec is trained for, term by term: pure functions of tensors."""
+"""The terms of the codec's loss: pure functions of tensors."""
 
 import torch
 import torch.nn.functional as F

@@ -35,7 +35,7 @@ class Perceptual(nn.Module):
         channels_last(self)
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
-        """How far each picture in x is from its fellow in y, with gradients to both.
+        """Distances of corresponding images in x and y, with gradients to both.
 
         x, y: (B, 3, H, W) in [0, 1].  Returns (B,), float32 or wider even under autocast.
         """
@@ -48,7 +48,7 @@ class Perceptual(nn.Module):
         return distance
 
     def features(self, x: Tensor) -> list[Tensor]:
-        """What the network sees at five depths, scaled to length 1 at every position.
+        """Features of the network at five depths, scaled to length 1 at every position.
 
         x: (B, 3, H, W) in [0, 1].  Returns five (B, C, h, w), float32 or wider even under autocast.
         """

@@ -1,4 +1,4 @@
-"""Pictures of codes of which some are not known yet."""
+"""Images of codes that are partly MASK."""
 
 import torch
 from einops import repeat

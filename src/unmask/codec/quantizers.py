@@ -1,4 +1,4 @@
-"""Latent vectors to codes, three ways. Each keeps its gradient alive in its own manner."""
+"""Three quantisers: latent vectors to codes, each with its own gradient estimator."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ class Quantized(NamedTuple):
 
 
 class Quantizer(nn.Module):
-    """What the codec and its training ask of a quantiser; the three kinds follow."""
+    """The interface of a quantiser; the three kinds follow."""
 
     codebook: nn.Parameter  # (K, E), of those that have one
 
@@ -34,14 +34,14 @@ class Quantizer(nn.Module):
         """Do what comes before the first step; ``latents`` encodes the training batch of a number."""
 
     def after_step(self, used: Tensor, latents: Tensor, rng: torch.Generator) -> bool:
-        """Look back on a step; return whether weights may have been set otherwise than by gradients.
+        """Update after a step; return whether weights may have changed other than by gradients.
 
         used: (K,) bool, the codes of the step, in all processes.  latents: (B, E, h, w), this process's own.
         """
         return False
 
     def state(self) -> dict[str, Tensor]:
-        """What a resumed training needs beside the weights."""
+        """The state to resume from, besides the weights."""
         return {}
 
     def load(self, state: Mapping[str, Tensor]) -> None:
@@ -106,7 +106,7 @@ class Nearest(Quantizer):
     def after_step(self, used: Tensor, latents: Tensor, rng: torch.Generator) -> bool:
         """Move codes that were idle for ``recycle_after`` steps onto latents of this one, far from all codes.
 
-        Which ones stays on the device, where nobody waits for it.
+        Which ones stays on the device, without synchronisation.
         """
         if not self.config.recycle_after:
             return False

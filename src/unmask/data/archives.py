@@ -18,7 +18,8 @@ from typing import IO, Any
 from unmask.data.base import MAX_FILE_BYTES, Entry, Source, combined_hash, reading, stat_hash
 from unmask.errors import DataError
 from unmask.reading import DamagedError, Readable, parse_json, parsing, printable, read_json, reason
-from unmask.storage.files import cache_folder, sealed, unsealed, write_json
+from unmask.storage.files import cache_folder, write_json
+from unmask.storage.seals import sealed, unsealed
 
 CHUNK = 1 << 20
 LONG = 1000  # files of an archive that are not listed anew each time
@@ -115,7 +116,7 @@ class TarSource(Source):
     """The pictures of a tar archive, in the order of their names.
 
     A compressed archive can only be read from its beginning, so it is unpacked once into an unnamed temporary
-    file, when its pictures are first asked for.
+    file, when the first of its images is read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -135,14 +136,14 @@ class TarSource(Source):
         return sorted(file for file in files if self._wanted(file[0]))
 
     def _index(self) -> list[tuple[str, int, int]]:
-        """The same of every file; of a long archive, whose headers lie far apart, kept once known."""
+        """Name, place and length of every file; cached for a long archive, whose headers lie far apart."""
         known = cache_folder() / f"{self.fingerprint}.tar.json"
         with suppress(OSError, DamagedError), parsing():
             return [(name, place, length) for name, place, length in unsealed(read_json(known), ())["files"]]
         with tarfile.open(fileobj=self._file, mode="r:") as tar:
             files = [(m.name, m.offset_data, m.size) for m in tar if m.isreg() and not m.issparse()]
         if len(files) >= LONG:
-            with suppress(OSError):  # a disk without room is no reason not to read
+            with suppress(OSError):  # reading goes on without the cached listing
                 known.parent.mkdir(parents=True, exist_ok=True)
                 write_json(known, sealed({"files": [list(file) for file in files]}))
         return files

@@ -1,4 +1,4 @@
-"""What every source of pictures offers: a list of entries, and the encoded bytes of each."""
+"""The interface of a source of images: a list of entries, and the encoded bytes of each."""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -29,7 +29,7 @@ class Entry:
     problem: str | None = None
     """Why it cannot be read, where the listing already shows it."""
     caption: str | None = None
-    """What it shows, where the source itself knows."""
+    """Its caption, where the source has one."""
     pair: bool = False
     """Held out although its group is trained on: what it depicts is known, but not in this style."""
 
@@ -68,7 +68,7 @@ class Source(ABC):
         return len(self.entries)
 
     def entry(self, index: int) -> Entry:
-        """What is known of a picture without reading it."""
+        """The entry of an image, without reading it."""
         return self.entries[index]
 
     def read(self, index: int) -> bytes:
@@ -82,7 +82,7 @@ class Source(ABC):
             return self._read(index)
 
     def captions(self) -> Sequence[str | None]:
-        """The captions that the source itself knows, whatever stands beside the pictures."""
+        """Captions that are part of the source, not of files ``beside`` the images."""
         return [entry.caption for entry in self.entries]
 
     def read_beside(self, name: str) -> bytes:
@@ -107,7 +107,7 @@ class Source(ABC):
 
 @contextmanager
 def reading(what: object = "", how: str = "", *, hint: str | None = None) -> Iterator[None]:
-    """Have whatever the block raises of ``what`` it reads as a DataError; ``how`` is what it was read as."""
+    """Turn whatever the block raises on reading ``what`` into a DataError; ``how`` is the format."""
     try:
         with parsing():
             yield

@@ -1,4 +1,4 @@
-"""Endless shuffled batches without a state: what is in a batch follows from the number of its step.
+"""Endless shuffled batches without state: a batch is a function of its step.
 
 One permutation of the pictures for each epoch, laid end to end, is a stream of positions. Each step takes the
 next world×batch positions of it, and each rank its own ``batch`` of these. So every epoch shows each picture

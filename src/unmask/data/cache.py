@@ -1,4 +1,4 @@
-"""Prepared pixels on disk: every picture is decoded once, and a kill at any instant costs none of the work.
+"""Prepared pixels on disk: every image is decoded once, and a kill loses none of the work.
 
     <key>.pixels/   pixels.npy   uint8 (pictures, S, S, 3), to be memory-mapped
                     index.jsonl  a line for each picture of the source, in its order:

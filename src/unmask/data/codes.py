@@ -30,7 +30,7 @@ from unmask.distributed import ALONE, Group
 from unmask.errors import DataError
 from unmask.progress import bar
 from unmask.reading import DamagedError, map_array, parsing, read_json, reason
-from unmask.storage import files
+from unmask.storage import files, seals
 from unmask.storage.arrays import INDEX, WHOLE, Item, Layout, load_rows, open_rows
 
 FORMAT = 2  # 1 had no hashes
@@ -277,7 +277,7 @@ def _read_stamp(folder: Path) -> Stamp:
             if content["format"] > FORMAT:
                 raise DataError(f"{path} has format {content['format']}", hint="pip install --upgrade unmask")
             older = content.keys() if content["format"] == 1 else ()
-            values = files.unsealed(content, older)
+            values = seals.unsealed(content, older)
             fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
             stamp = Stamp(**fields)
             if 0 in stamp.layout.shape:
@@ -290,7 +290,7 @@ def _read_stamp(folder: Path) -> Stamp:
 
 
 def _write_stamp(folder: Path, stamp: Stamp) -> None:
-    files.write_json(folder / STAMP, files.sealed(asdict(stamp)))
+    files.write_json(folder / STAMP, seals.sealed(asdict(stamp)))
 
 
 def _batches(

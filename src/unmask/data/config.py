@@ -1,4 +1,4 @@
-"""What can be asked of a set of images. Free of torch, so that ``--help`` is instant."""
+"""How a set of images is prepared. Free of torch, so that ``--help`` is instant."""
 
 import math
 from dataclasses import dataclass

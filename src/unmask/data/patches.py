@@ -85,7 +85,7 @@ def _boxed(box: Box, size: tuple[int, int]) -> Selected:
 
 @dataclass(frozen=True)
 class Patch:
-    """What an edit has to look at of a picture, in whole codes, and how its result goes back."""
+    """The part of an image that an edit needs, in whole codes, and how its result is pasted."""
 
     picture: Pixels8
     """(H, W, 3), all of it."""
@@ -165,5 +165,5 @@ def frame(picture: Image.Image, margins: Sides, factor: int) -> tuple[Image.Imag
     around = [(top + more_top, bottom), (left + more_left, right)]
     pixels = np.pad(np.asarray(picture), [*around, (0, 0)], mode="edge")
     mask = np.pad(np.zeros(picture.size[::-1], np.uint8), around, constant_values=255)
-    asked = (more_left, more_top, pixels.shape[1], pixels.shape[0])
-    return Image.fromarray(pixels), Image.fromarray(mask), asked
+    crop = (more_left, more_top, pixels.shape[1], pixels.shape[0])
+    return Image.fromarray(pixels), Image.fromarray(mask), crop

@@ -1,4 +1,4 @@
-"""Squares of pixels, ready to be read by number: from a memory-mapped file, or decoded when asked for."""
+"""Squares of pixels, ready to be read by number: from a memory-mapped file, or decoded on access."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
@@ -39,7 +39,7 @@ def open_pixels(
     """Every usable picture of ``source`` as a square; the first time, all of them are decoded.
 
     ``cache`` is the folder that remembers them (``cache_folder()`` unless given). While pictures are being
-    decoded, by all ``processes``, ``progress(done, total)`` is told, or a bar is shown on stderr.
+    decoded, by all ``processes``, ``progress(done, total)`` is called, or a bar is shown on stderr.
     """
     if progress is None:
         with bar(f"preparing {source.name}", visible=processes.is_first) as report:
@@ -104,9 +104,9 @@ class Pixels:
         names, groups, digests = zip(*(lines[number] for number in places), strict=True)
         usable_pairs = {row for row, number in enumerate(places) if number in pairs}
         self._rows = split(groups, config.validation, usable_pairs)
-        told = [captions[number] for number in places] if captions else ()
+        captions = [captions[number] for number in places] if captions else ()
         rows = np.arange(len(places))
-        self._whole = PixelSet(list(names), rows, read, digests, told, Crop.of(config))
+        self._whole = PixelSet(list(names), rows, read, digests, captions, Crop.of(config))
 
     def __len__(self) -> int:
         return len(self._whole)
@@ -121,7 +121,7 @@ class Pixels:
 
     @property
     def fingerprints(self) -> tuple[str, str]:
-        """Those of both sides, training first: they tell sets apart, and the same one split otherwise."""
+        """Those of both sides, training first: they identify a set and its split."""
         return self.split("train").fingerprint, self.split("validation").fingerprint
 
 
@@ -163,7 +163,7 @@ class PixelSet:
         return combined_hash([*self._digests, self._crop] if self._crop else self._digests)
 
     def spread(self, count: int) -> list[int]:
-        """At most ``count`` numbers, evenly from the first picture to the last: a set's face."""
+        """At most ``count`` numbers, evenly from the first image to the last, to show a set."""
         return spread(count, len(self))
 
     def batches(self, size: int) -> Iterator[Pixels8]:

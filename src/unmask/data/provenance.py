@@ -1,7 +1,7 @@
 """How an image was drawn, inside its PNG file: a text chunk of JSON, enough to draw it again.
 
-An image that a model draws has its provenance in ``picture.info["unmask"]``; ``encoded`` writes it. Of a
-file nothing is believed: what is not exactly as it is written here is not read.
+An image that a model draws has its provenance in ``picture.info["unmask"]``; ``encoded`` writes it. Files
+are untrusted: what is not exactly as it is written here is not read.
 """
 
 import json
@@ -26,7 +26,7 @@ SIGNATURE, HEAD = b"\x89PNG\r\n\x1a\n", KEY.encode() + bytes(5)  # not compresse
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """What an image depends on, but for images that went in. Defaults are not written."""
+    """What an image depends on, except for input images. Defaults are not written."""
 
     task: Literal["sample", "canvas", "inpaint", "extend", "vary"] = "sample"
     model: str = ""
@@ -34,7 +34,7 @@ class Provenance:
     fingerprint: str = ""
     seed: int = 0
     number: int = 0
-    """Of the image within the request."""
+    """The number of the image within the request."""
     count: int = 1
     """Images of a sheet, of which this is the first."""
     prompt: str | tuple[str, ...] | None = None
@@ -45,7 +45,7 @@ class Provenance:
     size: tuple[int, int] | None = None
     """Width and height of a canvas."""
     box: tuple[int, int, int, int] | None = None
-    """What was drawn again: left, top, width, height. None: a mask said it."""
+    """What was drawn again: left, top, width, height. None: given by a mask."""
     mask: tuple[int, ...] | None = None
     """Lengths of runs of pixels, row by row, not selected and selected in turn. None: they were too many."""
     margins: tuple[int, int, int, int] | None = None
@@ -54,7 +54,7 @@ class Provenance:
     strength: float = 1.0
     """The share of the selected codes that was drawn again."""
     unlikely: bool = False
-    """Those that the model thinks least of, instead of random ones."""
+    """The codes that the model finds least likely, instead of random ones."""
     settings: Settings = field(default_factory=Settings)
 
     def __str__(self) -> str:
@@ -82,7 +82,7 @@ def of_sheet(pictures: Sequence[Image]) -> Provenance | None:
 
 
 def chunks_of(picture: Image) -> PngInfo | None:
-    """What a PNG file of the image is to say; nothing of one that was opened from a file."""
+    """The text chunk for a PNG file of the image; None for one that was opened from a file."""
     if not isinstance(provenance := picture.info.get(KEY), Provenance):
         return None
     chunks = PngInfo()
@@ -107,7 +107,7 @@ def read(data: bytes) -> Provenance | None:
 
 
 def parse(text: bytes) -> Provenance | None:
-    """What was written by ``str``; None of anything else."""
+    """Parse the output of ``str``; None for anything else."""
     try:
         with parsing():
             return merge(Provenance(), dict(parse_json(text)))

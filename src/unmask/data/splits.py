@@ -1,4 +1,4 @@
-"""Which pictures are held out: decided by what a picture is, never by where it stands.
+"""Which images are held out: decided by their content, never by their place.
 
 A picture's group (a hash of its content, unless its source knows better) is hashed to a number in [0, 1); the
 groups below the validation share are held out. So renaming, moving, copying or adding pictures moves no other

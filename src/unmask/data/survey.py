@@ -1,4 +1,4 @@
-"""What is worth knowing of a set of pictures before anything is trained on it."""
+"""Statistics of a set of images, for ``unmask data``."""
 
 from collections import Counter
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""The ways one picture is shown in training: as it is, mirrored, moved a little.
+"""Augmentation: an image as it is, mirrored, shifted by a few pixels.
 
 A codec sees each picture in a new way every time. A prior learns from codes that were made once, of a few
 fixed views; moved by less than a code's patch, a picture gives codes that are new all over.

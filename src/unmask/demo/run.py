@@ -11,7 +11,7 @@ from unmask.storage.files import accessing, remove_folder, write_bytes
 
 PAGE = "index.html"
 MARK = b"<title>Unmask"
-"""What tells the page of a demo from other pages."""
+"""Marks the page of a demo."""
 
 
 def run_demo(demo: Demo, *, train: bool = True) -> Path:

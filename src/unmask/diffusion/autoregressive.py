@@ -1,4 +1,4 @@
-"""How an autoregressive prior is sampled: code after code in raster order."""
+"""Sampling of an autoregressive prior: code after code in raster order."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +13,7 @@ from unmask.diffusion.settings import Settings
 
 
 class Continuer(Protocol):
-    """What the loop asks of a causal prior."""
+    """The interface of a causal prior to the sampling loop."""
 
     @property
     def mask_id(self) -> int:

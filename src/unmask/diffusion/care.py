@@ -1,7 +1,7 @@
-"""How much work a drawing is, and how it is kept within bounds on grids larger than the trained one.
+"""The amount of work of a drawing, and bounds on it for grids larger than the trained one.
 
 All windows in all steps are exact, and on a large canvas take minutes or hours. ``care`` bounds steps and
-windows where the settings do not: what they say themselves stays.
+windows where the settings do not: explicit settings stay.
 """
 
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ class Work:
 
 
 def plan_work(settings: Settings, masked: Tensor, window: tuple[int, int]) -> Work:
-    """What it takes to draw the ``masked``, (a, b) bool, codes of a grid through windows."""
+    """The work of drawing the ``masked``, (a, b) bool, codes of a grid through windows."""
     num_codes = int(masked.sum())
     if settings.care in LIMITS:
         steps, windows = LIMITS[settings.care]

@@ -31,18 +31,18 @@ def choose(
             raise ConfigError(f"the model has no settings {name!r}", hint=f"it has {', '.join(sets)}")
         care = {} if name == PAPER or use == "sample" else {"care": "balanced"}
         tuned = _nearest(sets[name].get(BUDGETS, []), changes.get("steps")) if use == "sample" else None
-        base = merge(Settings(), care | _beside(changes, tuned or sets[name].get(use, {})))
+        base = merge(Settings(), care | _compatible(changes, tuned or sets[name].get(use, {})))
     return merge(base, changes)
 
 
-def _beside(changes: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a model's own settings those that leave room for the changes."""
+def _compatible(changes: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """A model's own settings, without those that the changes rule out."""
     unless = {name: SETTINGS[name].unless or () for name in own if name in SETTINGS}
     return {name: own[name] for name in own if unless.get(name) not in [*changes.items()]}
 
 
 def _nearest(budgets: Sequence[Mapping[str, Any]], steps: Any) -> Mapping[str, Any] | None:
-    """Of settings for numbers of steps those for the nearest, by ratio."""
+    """The settings tuned for the nearest number of steps, by ratio."""
     if not budgets or not isinstance(steps, int) or steps < 1:
         return None
     return min(budgets, key=lambda each: abs(math.log(each["steps"] / steps)))

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from unmask.diffusion.fill import Denoiser
-from unmask.diffusion.guidance import Given
+from unmask.diffusion.guidance import Conditioned
 from unmask.diffusion.likelihood import Prior, likelihood_of
 
 ROWS = 64  # in one pass
@@ -25,7 +25,7 @@ def word_nats(denoise: Denoiser, codes: Tensor, labels: Tensor) -> Tensor:
     Labels that begin alike share a row until they differ: of labels of one word an image takes a single row.
     """
     C, L = labels.shape
-    unsaid = torch.ones(L, L, dtype=torch.bool).triu()  # word i on, when word i is asked for
+    unsaid = torch.ones(L, L, dtype=torch.bool).triu()  # word i on, when word i is predicted
     begun = torch.where(unsaid, denoise.mask_id, labels[:, None].cpu())  # (C, L, L)
     rows, which = torch.unique(begun.view(-1, L), dim=0, return_inverse=True)  # (U, L), (C·L,)
     rows = rows.to(codes.device)
@@ -34,8 +34,8 @@ def word_nats(denoise: Denoiser, codes: Tensor, labels: Tensor) -> Tensor:
     for images in torch.split(codes, max(1, ROWS // len(rows))):
         given = images.repeat_interleave(len(rows), 0)
         each = (given, rows.repeat(len(images), 1), where.repeat(len(images), 1))
-        asked = (torch.split(x, ROWS) for x in each)
-        passes = (Given(denoise, codes=c)(row, at) for c, row, at in zip(*asked, strict=True))
+        parts = (torch.split(x, ROWS) for x in each)
+        passes = (Conditioned(denoise, codes=c)(row, at) for c, row, at in zip(*parts, strict=True))
         said = torch.cat([logits.cpu().double() for logits in passes])  # (b·U, ids)
         log_p = said.log_softmax(1).view(len(images), len(rows), -1)  # (b, U, ids)
         nats.append(-log_p[:, which, labels.cpu().flatten()].view(-1, C, L))
@@ -47,8 +47,8 @@ def image_nats(
 ) -> Tensor:
     """(B, C): −log p(codes | label) of images number ``first`` and on, a bound for absorbing priors.
 
-    All labels of an image meet the same masks, so that they differ by what they say of it alone.
+    All labels of an image share masks, so that their differences have less variance.
     """
-    told = (likelihood_of(Given(prior, words=label)) for label in labels)
-    scores = (one.score(codes, first, num_draws=num_draws, num_steps=None, seed=seed) for one in told)
+    likelihoods = (likelihood_of(Conditioned(prior, words=label)) for label in labels)
+    scores = (one.score(codes, first, num_draws=num_draws, num_steps=None, seed=seed) for one in likelihoods)
     return torch.stack([score.nats for score in scores], dim=1)

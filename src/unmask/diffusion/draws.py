@@ -1,4 +1,4 @@
-"""Draws from logits, addressed by (seed, image, position): the same whatever batch an image rides in."""
+"""Draws from logits, addressed by (seed, image, position): the same in whatever batch."""
 
 import math
 
@@ -32,7 +32,7 @@ def has_non_finite(logits: Tensor) -> Tensor:
 
 
 def refuse_non_finite(found: bool) -> None:
-    """Raise what a user is told when logits were not finite."""
+    """Raise the user's error for logits that are not finite."""
     if found:
         raise BundleError(
             "the prior's predictions are not numbers: its training went astray",

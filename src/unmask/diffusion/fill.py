@@ -1,4 +1,4 @@
-"""The one loop: masked codes are revealed by a plan, each image at its own pace."""
+"""The sampling loop: reveals masked codes by a plan, each image at its own step."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,13 +15,13 @@ from unmask.progress import Report, bar
 from unmask.rng import gumbel, uniform
 
 OnStep = Callable[[Tensor], None]
-"""Shown the (B, N) codes after every pass, MASK where nothing is known yet."""
+"""Called with the (B, N) codes after every pass, MASK where nothing is known yet."""
 OnDraw = Callable[[Tensor, Address, Tensor], None]
-"""Shown (n, K) logits, where each row belongs, and the (n,) codes drawn from them."""
+"""Called with (n, K) logits, the address of each row, and the (n,) codes drawn from them."""
 
 
 class Denoiser(Protocol):
-    """The one interface between network and sampler."""
+    """The interface between network and sampler."""
 
     @property
     def mask_id(self) -> int:
@@ -32,7 +32,7 @@ class Denoiser(Protocol):
 
 
 class Watch(NamedTuple):
-    """Who sees codes while they are drawn."""
+    """Observers of the codes while they are drawn."""
 
     progress: bool = False
     """Whether a bar on stderr counts those that are known."""
@@ -40,7 +40,7 @@ class Watch(NamedTuple):
 
     @contextmanager
     def of(self, mask_id: int) -> Iterator[OnStep | None]:
-        """What is to be shown the codes after every pass, until the block ends."""
+        """The callback for the codes after every pass, until the block ends."""
         if not self.progress:
             yield self.on_step
             return
@@ -49,9 +49,9 @@ class Watch(NamedTuple):
 
 
 def counting(report: Report, mask_id: int, also: OnStep | None = None, total: int = 0) -> OnStep:
-    """What is shown the codes after every pass and reports how many of those to draw are known.
+    """A callback for every pass that reports how many of the codes to draw are known.
 
-    They are ``total`` or, where nobody says it, as many as are seen masked at once.
+    They are ``total`` or, unless given, as many as are seen masked at once.
     """
 
     def on_step(codes: Tensor) -> None:
@@ -80,10 +80,10 @@ def fill(
     """Fill (B, N) codes, revealing each MASK at its step of the (B, N) plan; where that is 0 it stays.
 
     An image takes a pass only at steps that reveal something in it. Up to ``batch`` images share a pass, each
-    at its own step, since the network is told no time; a finished one makes room for the next. Image i is
+    at its own step, since the network has no time input; a finished one makes room for the next. Image i is
     number ``first + i`` of its request: that and the seed settle its draws. An order that is a rule looks at
-    all masked positions and decides itself which to reveal; of the plan it is told how many. Remasking takes
-    codes back and reveals others instead. ``on_step`` sees the codes after every pass, and copies what it
+    all masked positions and decides itself which to reveal; the plan says how many. Remasking takes codes
+    back and reveals others instead. ``on_step`` sees the codes after every pass, and copies what it
     keeps; ``on_draw`` sees every draw, those that a rule or remasking discards too.
     """
     filling = _Filling(denoise, codes, plan, settings, seed, first, on_draw)
@@ -100,7 +100,7 @@ def fill(
 
 
 class _Filling:
-    """The state of one call, (B, N) each, on the device of the codes: a pass fetches what ends it alone."""
+    """The state of one call, (B, N) each, on the device of the codes: a pass waits for the device once."""
 
     def __init__(
         self,
@@ -122,9 +122,9 @@ class _Filling:
     @torch.no_grad()
     def advance(self, active: list[int]) -> list[int]:
         """Take some images through a pass, each to its own next step; the unfinished come back."""
-        rows = torch.tensor(active).to(self.codes.device)
+        rows, mask_id = torch.tensor(active).to(self.codes.device), self._denoise.mask_id
         codes, steps = self.codes[rows], self.plan[rows]  # (A, N)
-        masked = (codes == self._denoise.mask_id) & self.unknown[rows]
+        masked = (codes == mask_id) & self.unknown[rows]
         due = masked & (steps == steps.masked_fill(~masked, 0).amax(1, keepdim=True))
         again = torch.zeros_like(due)
         if rescale := self._settings.remask:
@@ -133,26 +133,26 @@ class _Filling:
                 revealed, masked & ~due, chance, rescale=rescale, cap=self._settings.remask_cap
             )
             steps, due = _swap(steps, again, early), due | early
-        asked = masked if self._rule else due
-        logits = self._denoise(codes, asked).float()
-        drawn = self._draw(logits, rows, masked, asked)
+        queried = masked if self._rule else due
+        logits = self._denoise(codes, queried).float()
+        drawn = self._draw(logits, rows, masked, queried)
         if self._rule:
             noise = gumbel(*self._pass("rule", rows, masked))
             due = self._rule(logits.log_softmax(1), drawn, masked, due.sum(1), noise, self._settings)
             steps = _deal(steps, due, masked & ~due | again)
         self.plan[rows] = steps
-        after = codes.masked_scatter(asked, drawn).where(due, codes).masked_fill(again, self._denoise.mask_id)
+        after = codes.masked_scatter(queried, drawn).where(due, codes).masked_fill(again, mask_id)
         self.codes[rows] = after
-        unfinished = ((after == self._denoise.mask_id) & self.unknown[rows]).any(1)
+        unfinished = ((after == mask_id) & self.unknown[rows]).any(1)
         *more, non_finite = torch.cat([unfinished, has_non_finite(logits)[None]]).tolist()
         refuse_non_finite(non_finite)
         return [image for image, stays in zip(active, more, strict=True) if stays]
 
-    def _draw(self, logits: Tensor, rows: Tensor, masked: Tensor, asked: Tensor) -> Tensor:
-        """(n, K) logits to the (n,) codes drawn at the positions asked for."""
-        row, position = asked.nonzero(as_tuple=True)
+    def _draw(self, logits: Tensor, rows: Tensor, masked: Tensor, queried: Tensor) -> Tensor:
+        """(n, K) logits to the (n,) codes drawn at the positions queried."""
+        row, position = queried.nonzero(as_tuple=True)
         address = self._first + rows[row], position, self.draws[rows[row], position]
-        self.draws[rows] += asked
+        self.draws[rows] += queried
         left = masked.sum(1) / self.unknown[rows].sum(1)
         drawn = draw(logits, address, left[row], self._settings, seed=self._seed)
         if self._on_draw:
@@ -160,7 +160,7 @@ class _Filling:
         return drawn
 
     def _pass(self, use: str, rows: Tensor, masked: Tensor) -> tuple[int, str, Tensor, Tensor, Tensor]:
-        """What (A, N) draws are for; how many codes are masked tells the passes of an image apart."""
+        """The address of (A, N) draws; the number of masked codes distinguishes the passes of an image."""
         images, counts = self._first + rows[:, None], masked.sum(1, keepdim=True)
         return self._seed, use, images, counts, torch.arange(masked.shape[1], device=masked.device)
 

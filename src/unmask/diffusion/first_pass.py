@@ -1,4 +1,4 @@
-"""What a prior says before anything is known: a constant of the model, computed once."""
+"""A prior's logits for an image of nothing but MASK: a constant of the model, computed once."""
 
 import math
 
@@ -10,10 +10,9 @@ from unmask.diffusion.fill import Denoiser
 
 
 class RememberedStart:
-    """A denoiser that asks another one only once about an image of nothing but MASK.
+    """A denoiser that caches another one's logits for an image of nothing but MASK.
 
-    Every picture that is made from nothing begins with that question. The weights behind it must stay as they
-    are.
+    Every new picture begins with that pass. The weights must not change.
     """
 
     def __init__(self, denoise: Denoiser) -> None:

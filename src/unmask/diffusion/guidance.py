@@ -21,7 +21,7 @@ Blank = Callable[[Tensor], Tensor]
 """(B, n) rows to the same without their condition."""
 
 
-class Given:
+class Conditioned:
     """A denoiser of a part of longer rows: of codes whose caption is given, or of words whose codes are."""
 
     caption_length = 0  # of its rows: what is given is no part of them

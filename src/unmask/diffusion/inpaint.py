@@ -21,7 +21,9 @@ class Candidates(NamedTuple):
     log_p: Tensor  # (count,) nats, at temperature 1: each new code given what was known as it was last drawn
 
 
-def forget(among: Tensor, share: float, count: int, *, seed: int, nats: Tensor | None = None) -> Tensor:
+def choose_positions(
+    among: Tensor, share: float, count: int, *, seed: int, nats: Tensor | None = None
+) -> Tensor:
     """(count, N) bool: in each of so many rows a share of the positions ``among``, (N,) bool, at least one.
 
     Random ones, of each row its own: x_t ~ q(x_t | x_0) at t/T = share, so that filling them again is the
@@ -44,7 +46,7 @@ def refill(
     batch: int = 16,
     on_step: OnStep | None = None,
 ) -> Candidates:
-    """A way to fill the MASKs of each row of (count, N) codes, as many in each; known codes stay.
+    """Fill the MASKs of each row of (count, N) codes, as many in each; known codes stay.
 
     Without remasking the log-probabilities are those of the new codes, exact for the model as it is, whatever
     the temperature of the draws; with it they only rank. They take no pass of their own.

@@ -1,6 +1,6 @@
 """How likely codes are under a prior: a bound for absorbing diffusion, exact for an autoregressive prior.
 
-``likelihood_of`` asks a prior's kind, once: what it is trained for and how it is scored follow from there.
+``likelihood_of`` looks at the kind of a prior, and so chooses how it is trained and scored.
 
 Every draw of a score is addressed by (seed, image): an image is scored with the same masks whenever it is
 scored and whatever batch it is in, so that two checkpoints differ by their weights alone.
@@ -23,7 +23,7 @@ CURVE_BINS = 32
 
 
 class Prior(Denoiser, Protocol):
-    """What a score asks of a network: of codes alone, or of codes or words of which the others are given."""
+    """A network that can be scored, of codes alone, or of codes or words given the others."""
 
     @property
     def caption_length(self) -> int:
@@ -35,7 +35,7 @@ class Prior(Denoiser, Protocol):
 
 
 class Score(NamedTuple):
-    """What the codes of some images cost."""
+    """Negative log-likelihoods of the codes of some images."""
 
     nats: Tensor  # (n,) of each picture, all its codes together
     counts: Tensor  # (n, P) masked codes in each draw
@@ -43,14 +43,14 @@ class Score(NamedTuple):
 
 
 class Noise(NamedTuple):
-    """Where the draws of a training step come from."""
+    """The random generators of a training step."""
 
     masks: torch.Generator  # the same in all processes
     dropout: torch.Generator  # each process's own
 
 
 def likelihood_of(prior: Prior) -> "Bound":
-    """What this prior is trained for and scored by."""
+    """The training loss and score of this prior."""
     return Exact(prior) if prior.causal else Bound(prior)
 
 
@@ -73,7 +73,7 @@ class Bound:
     def loss(
         self, network: Network, x0: Tensor, config: DiffusionConfig, rows: slice, noise: Noise
     ) -> tuple[Tensor, Tensor]:
-        """What training makes small for some rows of a batch, and the bound in nats a code: two scalars.
+        """The training loss of some rows of a batch, and the bound in nats per code: two scalars.
 
         ``network`` is the prior as the engine wrapped it.  x0: (B, L + N), of all processes: times and masks
         are drawn for them as one, so that it does not matter how many processes share them. An image without
@@ -108,7 +108,7 @@ class Bound:
         The bound is that of the chain of ``num_steps`` steps, or of its limit with None, and takes
         ``num_draws`` passes, but at least 3.
 
-        Two passes whose masks are each other's complement tell what every code costs when half are known. The
+        Two passes with complementary masks give the cost of every code when half are known. The
         others have mask counts spread over 1..N by ``count_shares``, masks in opposite pairs, and measure how
         much more or less the codes that they mask cost than in those two: which codes happen to be masked
         then matters little. The mean over masks of what is subtracted is known, so the estimate stays
@@ -150,7 +150,7 @@ class Bound:
 
 
 class Exact(Bound):
-    """The same under an autoregressive prior: tight, and told by one pass over all codes."""
+    """The likelihood under an autoregressive prior: exact, in one pass over all codes."""
 
     def loss(
         self, network: Network, x0: Tensor, config: DiffusionConfig, rows: slice, noise: Noise
@@ -162,17 +162,17 @@ class Exact(Bound):
             hidden = torch.rand(len(x0), 1, generator=rng, device=rng.device).to(x0.device) < 0.1
             x0 = torch.cat([x0[:, :L].masked_fill(hidden, mask_id), x0[:, L:]], dim=1)
         x0 = x0[rows]
-        asked = x0 != mask_id
+        known = x0 != mask_id
         costs = process.cross_entropy(
-            network, x0, x0, asked, rng=noise.dropout, label_smoothing=config.label_smoothing
+            network, x0, x0, known, rng=noise.dropout, label_smoothing=config.label_smoothing
         )
         codes = costs[:, L:].mean()
-        return _with_words(codes, costs[:, :L], asked[:, :L], config), codes.detach()
+        return _with_words(codes, costs[:, :L], known[:, :L], config), codes.detach()
 
     def score(
         self, codes: Tensor, first: int, *, num_draws: int, num_steps: int | None, seed: int = 0
     ) -> Score:
-        """What all codes cost, without a draw."""
+        """The exact cost of all codes, without random masks."""
         nats = self.code_nats(codes, first, num_pairs=0).sum(1)
         no_draws = torch.zeros(len(codes), 0)
         return Score(nats, no_draws.long(), no_draws.double())
@@ -182,11 +182,11 @@ class Exact(Bound):
         return self._costs(codes, torch.ones_like(codes, dtype=torch.bool))
 
 
-def _with_words(codes: Tensor, costs: Tensor, asked: Tensor, config: DiffusionConfig) -> Tensor:
-    """The loss of the codes and, by its share, the mean cost of a word, (B, L) where ``asked``."""
-    if not asked.shape[1]:
+def _with_words(codes: Tensor, costs: Tensor, wanted: Tensor, config: DiffusionConfig) -> Tensor:
+    """The loss of the codes and, by its share, the mean cost of a word, (B, L) where ``wanted``."""
+    if not wanted.shape[1]:
         return codes
-    return torch.lerp(codes, costs.sum() / asked.sum().clamp(min=1), config.text_share)
+    return torch.lerp(codes, costs.sum() / wanted.sum().clamp(min=1), config.text_share)
 
 
 def _mean_where(costs: Tensor, mask: Tensor) -> Tensor:
@@ -218,20 +218,13 @@ def bits_by_picture(score: Score, num_codes: int) -> Tensor:
     return score.nats / (num_codes * math.log(2))
 
 
-def bits_per_code(score: Score, num_codes: int) -> tuple[float, float]:
-    """The mean over images and its standard error."""
-    bits = bits_by_picture(score, num_codes)
-    error = bits.std().item() / math.sqrt(len(bits)) if len(bits) > 1 else math.nan
-    return bits.mean().item(), error
-
-
 def cost_curve(score: Score, num_codes: int) -> dict[str, list[float]]:
     """h(r): mean nats of a masked code by the share of codes masked, in bins that hold as many draws each.
 
-    It tells what revealing a code costs early and late, which is what a sampling schedule is planned with.
+    Sampling schedules are planned with it: it says what revealing a code costs early and late.
     Every bin has its own draws of other images; so each image counts by how far it is from its mean cost.
     ``error`` is the standard error of each mean, as if every bin had one more draw, as far off as draws of
-    all bins usually are: a bin of a few that happen to agree is not sure. Exact scores take no draws, and
+    all bins usually are: a few draws that happen to agree prove little. Exact scores take no draws, and
     have no curve.
     """
     if not score.counts.numel():

@@ -83,7 +83,7 @@ def corrupt(
 def absorb_words(words: Tensor, mask_id: int, *, rng: torch.Generator) -> Tensor:
     """(B, L) words with some absorbed: of a fifth of the captions all, of two fifths none, else any share.
 
-    So every conditional is learnt, and best those that are sampled: given the whole caption, and given none.
+    So every conditional is learnt, best those that are sampled: given the whole caption, or none.
     """
     draws = torch.rand(len(words), 2, generator=rng, device=rng.device).to(words.device)
     share = torch.where(draws[:, 0] < 0.2, 1.0, torch.where(draws[:, 0] < 0.6, 0.0, draws[:, 1]))
@@ -154,7 +154,7 @@ def count_shares(num_codes: int) -> Tensor:
     """(N + 1,) shares of its passes that an estimate of the bound spends on each mask count: the arcsine law.
 
     A few masked codes are a small sample, and when nearly all are masked the cost changes fastest with their
-    number. Both ends are worth more looks than the middle.
+    number. So both ends get more passes than the middle.
     """
     n = torch.arange(num_codes + 1, dtype=torch.float64)
     shares = (n * (num_codes + 1 - n)).rsqrt().masked_fill(n == 0, 0)

@@ -1,4 +1,4 @@
-"""Rules that look before they reveal, and remasking, which takes back: pure functions over a few images.
+"""Orders that depend on the logits, and remasking: pure functions over a few images.
 
 A rows, N positions; each image at a step of its own.
 """
@@ -13,7 +13,7 @@ from unmask.diffusion.settings import Settings
 
 
 class Rule(Protocol):
-    """What to reveal now, given what the network says of every masked position."""
+    """What to reveal now, given the logits of every masked position."""
 
     def __call__(
         self, log_p: Tensor, drawn: Tensor, masked: Tensor, counts: Tensor, noise: Tensor, settings: Settings
@@ -90,7 +90,7 @@ def exchange(
 
 def highest(scores: Tensor, among: Tensor, counts: Tensor) -> Tensor:
     """(A, N) bool: in each row of scores the ``counts`` highest, (A,), ``among`` the positions given."""
-    finite = scores.clamp(min=torch.finfo(scores.dtype).min)  # −∞ is for those that are not asked for
+    finite = scores.clamp(min=torch.finfo(scores.dtype).min)  # −∞ is for positions not in ``among``
     ranks = finite.masked_fill(~among, -math.inf).argsort(dim=1, descending=True, stable=True).argsort(dim=1)
     return among & (ranks < counts[:, None])
 

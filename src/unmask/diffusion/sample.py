@@ -1,4 +1,4 @@
-"""Codes of new pictures: settings become a plan and one call of ``fill``."""
+"""Codes of new images: a plan from the settings, and one call of ``fill``."""
 
 import torch
 import torch.nn.functional as F
@@ -22,7 +22,7 @@ def sample_codes(
     batch: int = 16,
     on_step: OnStep | None = None,
 ) -> Tensor:
-    """(len(images), N) codes of the given numbers of a request, drawn from nothing by ``fill``.
+    """(len(images), N) codes of the given numbers of a request, sampled by ``fill``.
 
     ``words`` are those of their captions, (len(images), L), of a denoiser of rows that have some.
     """

@@ -1,4 +1,4 @@
-"""What is revealed when: plans, drawn before any network call.
+"""Plans: which codes are revealed at which step, drawn before any network call.
 
 A plan is (B, N) integers: the step at which each position is revealed, counted down from S to 1. It is made
 of a schedule, which says how many positions each step reveals, and an order, which says which ones.
@@ -21,7 +21,7 @@ Curve = Mapping[str, Sequence[float]]
 """h(r): the mean ``nats`` of a masked code, and their standard ``error``, by ``ratio`` of codes masked."""
 TRIFLE = 1e-3  # nats
 SMOOTH_DEGREE = 6
-LEVELS = 1024  # of codes masked, told apart by an optimal schedule: its cost grows with their square
+LEVELS = 1024  # of codes masked in an optimal schedule, whose cost grows with their square
 
 
 def make_plan(
@@ -119,9 +119,9 @@ def costs_by_count(curve: Curve, num_positions: int, share: float = 1.0) -> Tens
     """(N,) values h(1), …, h(N) between the points of a measured curve, smoothed; N is that share of a grid.
 
     Noise is not worth planning for. A curve need not rise: a network that has seldom seen nearly everything
-    may make less of it, and the last codes then cost less drawn together than one after the other. A trifle
-    of a slope makes the evenest of plans that cost alike the cheapest; digits that another machine may
-    compute otherwise are cut off, so that all plan alike.
+    may make less of it, and the last codes then cost less drawn together than one after the other. A tiny
+    slope breaks ties in favour of the most even plan; digits that may differ between machines are cut
+    off, so that all plan alike.
     """
     ratios = share * np.arange(1, num_positions + 1) / num_positions
     costs = np.interp(ratios, curve["ratio"], smoothed(curve)).round(6)
@@ -131,7 +131,7 @@ def costs_by_count(curve: Curve, num_positions: int, share: float = 1.0) -> Tens
 def smoothed(curve: Curve) -> list[float]:
     """The nats of a curve's points on a polynomial over their numbers: points lie close where it is steep.
 
-    A point weighs as much as it is sure; all weigh alike in bundles of before errors were kept.
+    Points are weighted by their errors; equally in older bundles, which have none.
     """
     number = np.arange(len(curve["nats"]))
     error = np.array(curve.get("error", np.ones(len(number))))

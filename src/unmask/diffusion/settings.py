@@ -1,4 +1,4 @@
-"""What sampling can be told, said once: commands, Python, the Studio, sweeps and files follow from it.
+"""All sampling settings, declared once for commands, Python, the Studio, sweeps and files.
 
 Free of torch, so that ``--help`` is instant.
 """
@@ -20,7 +20,7 @@ RECOMMENDED, PAPER = "recommended", "paper"
 
 
 class NotGiven:
-    """What a setting is that nobody gave: as the model recommends."""
+    """The value of a setting that was not given: as the model recommends."""
 
     def __repr__(self) -> str:
         return RECOMMENDED
@@ -197,7 +197,7 @@ class Settings:
             )
 
     def of(self, use: Use) -> dict[str, Any]:
-        """What matters for a use, as plain JSON values; ``merge`` reads it back."""
+        """The settings that apply to a use, as plain JSON values; ``merge`` reads it back."""
         values = {name: getattr(self, name) for name, each in SETTINGS.items() if use in each.uses}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
@@ -223,7 +223,7 @@ class Changes(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What is known of a setting."""
+    """Metadata of a setting."""
 
     name: str
     label: str

@@ -1,1 +1,1 @@
-"""How good is it: distances between pictures and between sets of pictures."""
+"""Evaluation: distances between images and between sets of images."""

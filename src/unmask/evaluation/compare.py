@@ -40,7 +40,7 @@ class Comparison:
         k: int = NEIGHBOURS,
         replicates: int = REPLICATES,
     ) -> None:
-        self._features, self._given = features, moments
+        self._features, self._stored_moments = features, moments
         self._k, self._replicates = k, replicates
         self._balls_by_count: dict[int, Balls] = {}
 
@@ -54,7 +54,7 @@ class Comparison:
         return prdc(self._balls(len(fake)), fake, replicates=self._replicates)
 
     def part(self, rows: Sequence[int]) -> "Comparison":
-        """The same with some of the images."""
+        """The set of some of the images."""
         return Comparison(self.features[rows], k=self._k, replicates=self._replicates)
 
     @property
@@ -65,7 +65,7 @@ class Comparison:
 
     @cached_property
     def _moments(self) -> Moments:
-        return self._given or moments_of(self.features)
+        return self._stored_moments or moments_of(self.features)
 
     @cached_property
     def _pairs(self) -> Pairs:

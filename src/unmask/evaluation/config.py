@@ -1,4 +1,4 @@
-"""What can be measured, by name. Free of torch, so that ``--help`` is instant."""
+"""Names of metrics. Free of torch, so that ``--help`` is instant."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, cast
@@ -31,10 +31,10 @@ def check_metrics(names: Sequence[str]) -> None:
 
 
 What = Literal["samples", "reconstructions", "validation"]
-"""What is compared with real images. validation: real ones themselves, with those of the training."""
+"""What is compared with real images. validation: validation images, with training images."""
 Side = Literal["train", "validation", "all"]
 """Which of the real images."""
 Space = Literal["lpips", "inception", "pixels"]
-"""What near means. lpips: looks alike. inception: shows the like. pixels: root mean square, in [0, 1]."""
+"""A distance. lpips: appearance. inception: subject. pixels: root mean square, in [0, 1]."""
 Evidence = Literal["label", "picture"]
-"""What tells the label of an image. label: p(label | image). picture: p(image | label)."""
+"""How an image is classified. label: p(label | image). picture: p(image | label)."""

@@ -1,4 +1,4 @@
-"""How far one picture is from another, pixel by pixel: PSNR and SSIM.
+"""Distortion of images, pixel by pixel: PSNR and SSIM.
 
 Both take (B, 3, H, W) pictures in [0, 1] and return (B,), float32 even under autocast; larger is closer.
 """

@@ -1,7 +1,7 @@
-"""How much of what there is the samples show: effective numbers of codes, and of kinds of pictures.
+"""Diversity of samples: effective numbers of codes, and of kinds of images.
 
 An effective number is e to the entropy: that of K equally common things is K. At a low temperature samples
-look better and become alike; these metrics, with recall and coverage, say how much so.
+look better and become alike; these metrics, with recall and coverage, show it.
 """
 
 import torch

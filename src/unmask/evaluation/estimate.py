@@ -1,4 +1,4 @@
-"""A metric and how far chance may have moved it: a bootstrap over random halves of the samples.
+"""A metric and its standard error: a bootstrap over random halves of the samples.
 
 A half drawn without replacement strays from the whole just as the whole strays from the truth, since
 1/(n/2) − 1/n = 1/n. Unlike draws with replacement it holds no picture twice, which distances would notice.
@@ -17,7 +17,7 @@ REPLICATES = 20  # a standard error is then itself right to about a sixth
 
 
 class Estimate(NamedTuple):
-    """A metric and its standard error over draws of the samples; the reference set is what it is."""
+    """A metric and its standard error over draws of the samples; the reference set is fixed."""
 
     value: float
     standard_error: float
@@ -38,13 +38,13 @@ def estimate(values: Tensor) -> Estimate:
 
 
 def mean_of(values: Tensor) -> Estimate:
-    """The mean of (n,) values that are independent of each other; of one alone nobody knows the error."""
+    """The mean of (n,) values that are independent of each other; of one alone the error is NaN."""
     error = values.std().item() / math.sqrt(len(values)) if len(values) > 1 else math.nan
     return Estimate(values.mean().item(), error)
 
 
 def check(features: Tensor, what: str, least: int, reason: str) -> None:
-    """Refuse features that nothing can be learnt from."""
+    """Refuse features that are too few or not finite."""
     if len(features) < least:
         raise DataError(f"{len(features)} {what} are too few: {reason}")
     bad = int((~features.isfinite()).any(1).sum())

@@ -1,4 +1,4 @@
-"""What networks see in pictures: computed once for a set, then mapped from the disk.
+"""Features of images: computed once for a set, then mapped from the disk.
 
     <key>.features/   features.npy    (pictures, D), in the order of the set
                       index.jsonl     the hash of each row
@@ -36,7 +36,7 @@ LPIPS = f"lpips-alex-{weights.REGISTRY['lpips-alex'].sha256[:8]}-{LPIPS_SIDE_PX}
 
 @dataclass(frozen=True)
 class Extractor:
-    """A way to see pictures: distances between what it returns mean something."""
+    """Maps images to features whose distances are meaningful."""
 
     name: str
     """Also says which weights, and what is done to pictures first."""

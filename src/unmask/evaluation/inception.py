@@ -42,7 +42,7 @@ class Inception(nn.Module):
 
     @torch.no_grad()
     def features(self, levels: Tensor) -> Tensor:
-        """The same of what ``resize`` returns: (B, 3, 299, 299) float32 in [0, 255]."""
+        """(B, 2048) features of the output of ``resize``, (B, 3, 299, 299) float32 in [0, 255]."""
         with torch.autocast(levels.device.type, enabled=False), cudnn.flags(enabled=True, allow_tf32=False):
             x = ((levels - 128) / 128).contiguous(memory_format=torch.channels_last)
             features: Tensor = self.layers(x).mean((2, 3))

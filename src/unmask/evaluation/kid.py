@@ -17,7 +17,7 @@ REASON = "KID compares pairs of them"
 
 
 class Pairs(NamedTuple):
-    """Real pictures, and how alike two of them are: the part of KID that samples have no part in."""
+    """Real images and the mean kernel over their pairs: the part of KID that is independent of samples."""
 
     features: Tensor  # (n, D)
     alike: Tensor  # (1,) mean of the kernel

@@ -123,7 +123,7 @@ class Memorisation(NamedTuple):
     nearer: float
     """Probability that a sample is nearer than a validation image: ½ without memorisation, 1 for copies."""
     standard_error: float
-    """Of that probability, were it ½."""
+    """Its standard error under the null hypothesis, ½."""
     sample_median: float
     validation_median: float
     closest: int
@@ -150,13 +150,13 @@ def memorisation(samples: Tensor, validation: Tensor) -> Memorisation:
 
 
 def sharpness(pixels: Pixels8) -> float:
-    """Mean difference of neighbouring pixels, in levels, of (B, H, W, 3) images; blur takes it away."""
+    """Mean difference of neighbouring pixels, in levels, of (B, H, W, 3) images; blur lowers it."""
     levels = pixels.astype(np.float32)
     return float(np.abs(np.diff(levels, axis=1)).mean() + np.abs(np.diff(levels, axis=2)).mean()) / 2
 
 
 def blur_caution(test: Memorisation, by: Space, samples: Pixels8, validation: Pixels8) -> str | None:
-    """Why samples may seem to be copies that are not: by pixels, what is blurred is near to everything."""
+    """A caution: by pixels, blurred samples are near to everything, and may seem to be copies."""
     share = sharpness(samples) / max(sharpness(validation), 1e-9)
     if by != "pixels" or share > SHARP or test.nearer < 0.5 + 2 * test.standard_error:
         return None
@@ -167,7 +167,7 @@ def blur_caution(test: Memorisation, by: Space, samples: Pixels8, validation: Pi
 
 
 def _in_units(squares: Tensor, by: Space, dimension: int) -> Tensor:
-    """Squared distances of features in the unit that people know."""
+    """Squared distances of features in the usual unit."""
     if by == "lpips":
         return squares
     return squares.sqrt() / (255 * math.sqrt(dimension)) if by == "pixels" else squares.sqrt()

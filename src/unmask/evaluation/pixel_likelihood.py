@@ -1,8 +1,8 @@
-"""What an image costs in bits, pixel by pixel.
+"""Bits per dimension of images.
 
-An image x with codes z has −log p(x) ≤ −log p(x | z) − log p(z): the codes are the prior's business, and
-pixels follow a Gaussian round what the decoder makes of the codes, whose spread a small head learns while the
-codec stays as it is. Pixels are levels, so each takes the mass that the Gaussian has on its level, never a
+An image x with codes z has −log p(x) ≤ −log p(x | z) − log p(z): the prior gives log p(z), and
+pixels follow a Gaussian around the decoder's output, whose spread a small head learns while the codec is
+frozen. Pixels are levels, so each takes the mass that the Gaussian has on its level, never a
 density: the sum over all levels is 1, and the bound is one on a probability.
 """
 
@@ -27,7 +27,7 @@ from unmask.errors import DataError
 from unmask.evaluation.estimate import mean_of
 from unmask.progress import Report, silent
 from unmask.rng import generator, initialise
-from unmask.storage import files
+from unmask.storage import files, locks
 from unmask.storage import state as tensors
 
 BATCH = 16
@@ -159,7 +159,7 @@ def scale_head(
         path = folder / f"{key}.scale"
         if (head := _remembered(codec, path)) is not None:
             return head
-        with files.alone(path):
+        with locks.alone(path):
             if (head := _remembered(codec, path)) is None:  # another process was not quicker
                 with tuned_allocator():
                     head = fit_scale(codec, pixels, steps=steps, report=report)
@@ -174,7 +174,7 @@ def _remembered(codec: Autoencoder, path: Path) -> ScaleHead | None:
     head = _new_head(codec)
     try:
         head.load_state_dict(tensors.load(path)[1])
-    except Exception:  # absent, or other bytes, and there is no end to what those can make readers raise
+    except Exception:  # absent, or damaged, which can make readers raise anything
         return None
     return head.requires_grad_(False)
 

@@ -1,4 +1,4 @@
-"""How a metric came about. Two FIDs compare if their protocols are the same, and otherwise not."""
+"""How a metric was computed. FIDs are comparable only if their protocols are the same."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ def resizing(images: ImagesConfig, split: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
-    """What was compared with what, and how; it stands beside every result."""
+    """What was compared with what, and how; every result comes with it."""
 
     what: str
     """samples, reconstructions, validation images, or images of another set"""
@@ -48,7 +48,7 @@ class Protocol:
 
 
 def caution(pictures: int) -> str | None:
-    """What must be said beside an FID over so many images, if anything."""
+    """A caution for an FID over so many images, if one is due."""
     if pictures >= FEW:
         return None
     return (

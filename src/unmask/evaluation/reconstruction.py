@@ -1,4 +1,4 @@
-"""How much of a picture survives the codec, over a whole set of pictures."""
+"""Metrics of reconstructions over a set of images."""
 
 from collections.abc import Callable
 

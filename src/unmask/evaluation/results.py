@@ -14,7 +14,8 @@ from unmask.errors import DataError
 from unmask.evaluation.config import COLUMNS, Metric
 from unmask.evaluation.protocol import Protocol, caution
 from unmask.reading import DamagedError, parsing, read_json
-from unmask.storage.files import accessing, sealed, unsealed, write_csv, write_json
+from unmask.storage.files import accessing, write_csv, write_json
+from unmask.storage.seals import sealed, unsealed
 
 if TYPE_CHECKING:
     from unmask.evaluation.estimate import Estimate
@@ -28,7 +29,7 @@ ONCE = ("held-out pictures", "validation pictures")  # what validation images we
 OLDER = ("unmask", "model", "protocol", "options", "caution", "real", "results")  # without a checksum
 
 
-def in_words(settings: Settings) -> str:
+def settings_label(settings: Settings) -> str:
     """The settings of a sweep, such as ``even random 50 steps temperature 0.9``, and what has no default."""
     row = _settings(settings)
     steps, temperature = _word(row["steps"]), _word(row["temperature"])
@@ -38,14 +39,14 @@ def in_words(settings: Settings) -> str:
 
 def samples_folder(folder: Path, settings: Settings) -> Path:
     """Where an evaluation keeps the samples of some settings."""
-    return folder / "samples" / in_words(settings).replace(" ", "-")
+    return folder / "samples" / settings_label(settings).replace(" ", "-")
 
 
 class Results:
     """``results.json`` in a folder, and what else is made of it.
 
     A configuration stands for the samples of one setting, None for images that no sampler has made. Of
-    several processes one keeps what they all take in.
+    several processes one saves what all of them add.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class Results:
         self.folder, self._keep = folder, keep
         self.protocol = protocol
         self.caution = caution(min(protocol.pictures, protocol.reference_pictures))
-        """What must be said beside an FID, if anything."""
+        """A caution for an FID, if one is due."""
         self._about = {"model": model, "protocol": asdict(protocol), "options": options}
         self.rows: list[Row] = []
         self.real: Row = {}
@@ -120,7 +121,7 @@ class Results:
             write_csv(self.folder / "results.csv", [names, *(map(row.get, names) for row in self.rows)])
 
     def _load(self) -> None:
-        """Take over what an earlier evaluation left, if it was after the same."""
+        """Take over the results of an earlier evaluation, if model, protocol and options are the same."""
         path = self.folder / "results.json"
         hint = "name another folder:  --out FOLDER"
         try:
@@ -147,7 +148,7 @@ class Results:
 
 
 def table_of(rows: Sequence[Row], columns: Sequence[str]) -> Table:
-    """A line for each row: its settings, as far as they are telling, and its metrics."""
+    """A line for each row: its settings, as far as they differ, and its metrics."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     settings = _shown(rows)
     for name in (*settings, *columns):
@@ -219,13 +220,13 @@ def _number(value: Any) -> float:
 
 
 def as_text(row: Row, name: str) -> str:
-    """A metric of a row with its standard error, to the digits that mean something."""
+    """A metric of a row with its standard error, to the significant digits."""
     if name not in row:
         return "–"
     value, error = row[name], row.get(f"{name}_error")
     if error is None:
         return f"{value:.4g}"
-    digits = max(0, 1 - math.floor(math.log10(error))) if error > 0 else 4  # two that mean something
+    digits = max(0, 1 - math.floor(math.log10(error))) if error > 0 else 4  # two significant ones
     return f"{value:.{digits}f} ± {error:.{digits}f}"
 
 

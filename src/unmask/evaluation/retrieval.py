@@ -1,4 +1,4 @@
-"""Whether samples show what they were asked for: which real image, each of another caption, is nearest."""
+"""Whether samples fit their captions: which real image, each of another caption, is nearest."""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""What metrics need of a set of images, from the images themselves or from one file.
+"""Features or moments of a set of images, from the images themselves or from one file.
 
 NAME.safetensors   mean        (D,) float64
                    covariance  (D, D) float64, unbiased
@@ -9,7 +9,7 @@ NAME.safetensors   mean        (D,) float64
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ from unmask.evaluation.inception import WIDTH, Inception, resize
 from unmask.progress import Bar, no_bar
 from unmask.reading import DamagedError, parse_json, parsing, reason
 from unmask.storage import files
-from unmask.storage.arrays import Growing, Item, Layout, open_rows
+from unmask.storage.arrays import Item, Layout, open_rows
 
 FORMAT = 1
 RECIPE = 1  # to be raised when the same pictures come to give other features
@@ -65,7 +65,7 @@ class Statistics:
         return self.moments.count
 
     def require(self, metrics: Sequence[Metric]) -> None:
-        """Refuse metrics that need more than is here."""
+        """Refuse metrics that cannot be computed from these statistics."""
         if "diversity" in metrics:
             raise ConfigError("diversity is measured on images, not on statistics", hint="--metrics fid,kid")
         others = [metric for metric in metrics if metric != "fid"]
@@ -96,12 +96,12 @@ class Statistics:
 
 
 def is_statistics(spec: str) -> bool:
-    """Whether what names images names a file of statistics."""
+    """Whether the name of a data set is that of a statistics file."""
     return Path(spec).suffix == SUFFIX
 
 
 def load_statistics(path: Path) -> Statistics:
-    """The statistics in a file, every bit of which is as it was saved."""
+    """The statistics in a file, verified by its checksum."""
     try:
         with parsing():
             return _read(path)
@@ -169,30 +169,23 @@ def _look(
     """Those of every usable image; features are computed once and kept in the cache folder."""
     assert network is not None
     layout = Layout(file="features.npy", shape=(WIDTH,), dtype=np.dtype(np.float32))
-    device = next(network.parameters()).device
-
-    def begin(rows: Growing) -> None:
-        about = {"extractor": INCEPTION, "source": source.name, "size": size}
-        files.write_json(rows.folder / "features.json", about)
-
-    key, total = combined_hash([RECIPE, source.fingerprint, size, INCEPTION]), len(source)
+    about = {"extractor": INCEPTION, "source": source.name, "size": size}
+    key = combined_hash([RECIPE, source.fingerprint, size, INCEPTION])
     with (
         files.in_cache("features") as folder,
         decoders(ImagesConfig()) as pool,
         tuned_allocator(),
         bar(f"looking at {source.name}") as report,
     ):
-
-        def make(numbers: range) -> Iterator[Item]:
-            seen = list(pool.map(lambda index: _levels(source, index, size), numbers))
-            usable = [item for item in seen if isinstance(item, Tensor)]
-            rows = iter(network.features(torch.cat(usable).to(device)).cpu().numpy() if usable else ())
-            for item in seen:
-                yield ((item.name, item.reason), None) if isinstance(item, Unusable) else ((), next(rows))
-
-        place = folder / f"{key}.features"
         lines, array = open_rows(
-            place, layout, make, total, batch=BATCH, begin=begin, processes=processes, report=report
+            folder / f"{key}.features",
+            layout,
+            lambda numbers: _features(network, pool.map(lambda index: _levels(source, index, size), numbers)),
+            len(source),
+            batch=BATCH,
+            begin=lambda rows: files.write_json(rows.folder / "features.json", about),
+            processes=processes,
+            report=report,
         )
     unusable = [Unusable(*line) for line in lines if not layout.has_row(line)]
     if not len(array):
@@ -206,6 +199,15 @@ def _look(
         features=features,
         left_out=len(unusable),
     )
+
+
+def _features(network: Inception, images: Iterable[Tensor | Unusable]) -> Iterator[Item]:
+    """A line and a row of features for each image, or the reason why there are none."""
+    seen, device = list(images), next(network.parameters()).device
+    usable = [item for item in seen if isinstance(item, Tensor)]
+    rows = iter(network.features(torch.cat(usable).to(device)).cpu().numpy() if usable else ())
+    for item in seen:
+        yield ((item.name, item.reason), None) if isinstance(item, Unusable) else ((), next(rows))
 
 
 def _levels(source: Source, index: int, size: int | None) -> Tensor | Unusable:

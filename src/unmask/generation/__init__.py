@@ -1,1 +1,1 @@
-"""A prior at work: what it is told, the codes that it draws, and edits of pictures."""
+"""Inference: prompts, sampling of codes, edits of images, and likelihoods."""

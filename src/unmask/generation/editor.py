@@ -18,14 +18,14 @@ from unmask.diffusion.fill import Denoiser
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.settings import Use
 from unmask.errors import ConfigError
-from unmask.generation.prompts import tells
+from unmask.generation.prompts import has_text
 from unmask.generation.sampler import Options, Request, Sampler, draws
-from unmask.progress import in_words, say
+from unmask.progress import rough_duration, say
 
 
 @dataclass(frozen=True, kw_only=True)
 class Editor:
-    """A codec for any size and a prior of windows, told what to draw."""
+    """Draws one request on grids of any size, through windows of the prior's."""
 
     encode: Callable[[Tensor], Tensor]
     """(B, 3, H, W) images to (B, h, w) codes, on any grid."""
@@ -35,7 +35,7 @@ class Editor:
     factor: int
     """Pixels along the edge of a code."""
     background: str
-    """What shows where an image is transparent."""
+    """The colour behind transparent pixels."""
     request: Request
     prompts: Sequence[str] = ("",)
     """What to draw; on a canvas along its longer side."""
@@ -51,7 +51,7 @@ class Editor:
             )
 
     def to_draw(self, use: Use, prompt: str | Sequence[str] = "", **how: Unpack[Options]) -> "Editor":
-        """The same for another request; words that the model does not know are refused."""
+        """This editor for another request; unknown words are refused."""
         prompts = [prompt] if isinstance(prompt, str) else [*prompt] or [""]
         editor = replace(self, request=self.sampler.request(use, **how), prompts=prompts)
         _ = editor.denoisers  # unknown words are refused now, not after an image was encoded
@@ -103,40 +103,41 @@ class Editor:
 
     @property
     def window(self) -> tuple[int, int]:
-        """The grid that the prior knows."""
+        """(h, w): the grid that the prior was trained on."""
         return self.sampler.prior.grid
 
     @cached_property
     def denoisers(self) -> Sequence[Denoiser]:
-        """Of windows, one for each prompt."""
+        """Denoisers of a window, one for each prompt."""
         return self.sampler.denoisers(self.request, self.prompts, self.num_drawn)
 
     @property
     def origin(self) -> Provenance:
-        """The model, and what it is editor."""
+        """Provenance of what this request draws, without task and size."""
         prompt = self.prompts[0] if len(self.prompts) == 1 else tuple(self.prompts)
         return replace(self.sampler.origin(self.request), prompt=prompt or None)
 
     @property
     def by_context(self) -> bool:
         """Whether guidance of an edit exaggerates its surroundings; else the denoiser is guided itself."""
-        return not tells(self.prompts) and self.request.guide is None and self.request.settings.guidance != 1
+        guided_by_itself = self.request.guide is None and self.request.settings.guidance != 1
+        return guided_by_itself and not has_text(self.prompts)
 
     def announce(self, work: Work, count: int, *, by_context: bool = False) -> None:
-        """Say how much work so many versions are; a denoiser that is told something is measured guided."""
+        """Announce how much work ``count`` versions are, timed with guidance where they have it."""
         seconds = work.passes * work.windows * count * self._seconds() * (2 if by_context else 1)
-        guided = by_context or self.sampler.guides(self.request, tells(self.prompts))
+        guided = by_context or self.sampler.guides(self.request, has_text(self.prompts))
         twice = " × 2 for guidance" if guided else ""
         each = twice + (f" for each of {count} versions" if count > 1 else "")
         less = "" if work.settings.care == "fast" or work.windows == 1 else "; with care fast it takes less"
-        say(f"drawing: at most {work}{each}, about {in_words(seconds)}{less}")
+        say(f"drawing: at most {work}{each}, about {rough_duration(seconds)}{less}")
 
     def _seconds(self) -> float:
-        """What a window takes, measured: a fifth of its codes are to be drawn."""
+        """Measured seconds of a pass over a window with a fifth of its codes masked."""
         num_codes, denoise = self.window[0] * self.window[1], self.denoisers[0]
         wanted = (torch.arange(num_codes) % 5 == 0)[None].to(self.sampler.device)
         codes = torch.zeros_like(wanted, dtype=torch.int64).masked_fill(wanted, denoise.mask_id)
-        denoise(codes, wanted)  # the first call of all takes longer
+        denoise(codes, wanted)  # warm-up
         start = perf_counter()
         denoise(codes, wanted).cpu()
         return perf_counter() - start

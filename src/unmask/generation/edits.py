@@ -1,4 +1,4 @@
-"""Parts of images drawn again, and what could lie beyond their edges."""
+"""Inpainting, variations and outpainting."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,14 +20,14 @@ from unmask.diffusion.canvas import Canvas
 from unmask.diffusion.care import plan_work
 from unmask.diffusion.fill import Denoiser, Watch
 from unmask.diffusion.guidance import Guided, without_context
-from unmask.diffusion.inpaint import forget, refill
+from unmask.diffusion.inpaint import choose_positions, refill
 from unmask.diffusion.likelihood import likelihood_of
 from unmask.errors import ConfigError
 from unmask.generation.editor import Editor
 from unmask.generation.sampler import BATCH, Options, draws
 
 MARGIN = 4  # codes around what a preview decodes
-PAIRS = 4  # of passes that tell which codes are unlikely
+PAIRS = 4  # of passes that find unlikely codes
 
 
 @draws
@@ -110,7 +110,7 @@ def extend(
 
 @dataclass(frozen=True)
 class Edit:
-    """A part of an image that is to be drawn again."""
+    """A part of an image to redraw."""
 
     editor: Editor
     patch: Patch
@@ -162,7 +162,7 @@ class Edit:
 
     @torch.no_grad()
     def preview(self, codes: Tensor) -> list[Image.Image]:
-        """What ``show`` gives, nearly and sooner: only what is pasted is decoded, with a few codes around."""
+        """``show``, approximately and faster: decodes only what is pasted, with a few codes around."""
         grids, factor = rearrange(codes, "B (h w) -> B h w", h=self.patch.grid[0]), self.editor.factor
         part = tuple(_near(self.patch.share.max(axis), factor) for axis in (1, 0))
         B, h, w = grids.shape
@@ -178,19 +178,19 @@ class Edit:
     @property
     def num_drawn(self) -> int:
         """Codes that a version draws."""
-        return int(self._forgotten(1, 0).sum())
+        return int(self._redrawn(1, 0).sum())
 
     def _known_codes(self, denoise: Canvas, count: int, seed: int) -> Tensor:
-        """(count, N) codes of the patch, MASK where they are to be drawn again."""
+        """(count, N) codes of the patch, MASK where to redraw."""
         images = to_tensor(self.patch.pixels[None]).to(self.editor.sampler.device)
         codes = self.editor.encode(images).flatten(1)
         choosy = self.origin.unlikely and self.origin.strength < 1
         nats = likelihood_of(denoise).code_nats(codes, 0, num_pairs=PAIRS, seed=seed)[0] if choosy else None
-        return codes.masked_fill(self._forgotten(count, seed, nats).to(codes.device), denoise.mask_id)
+        return codes.masked_fill(self._redrawn(count, seed, nats).to(codes.device), denoise.mask_id)
 
-    def _forgotten(self, count: int, seed: int, nats: Tensor | None = None) -> Tensor:
+    def _redrawn(self, count: int, seed: int, nats: Tensor | None = None) -> Tensor:
         selected = torch.from_numpy(self.patch.masked).flatten()
-        return forget(selected, self.origin.strength, count, seed=seed, nats=nats)
+        return choose_positions(selected, self.origin.strength, count, seed=seed, nats=nats)
 
 
 def selected(
@@ -202,7 +202,7 @@ def selected(
     strength: float = 1.0,
     unlikely: bool = False,
 ) -> Edit:
-    """The edit that draws again what a mask or a box selects of an image, or a share of its codes."""
+    """The edit that redraws a share of the codes that a mask or a box selects."""
     if not 0 < strength <= 1:
         raise ConfigError(f"strength {strength} should be above 0 and at most 1", hint="--strength 0.3")
     picture, box = open_picture(image, editor.background), box_of(mask)
@@ -211,14 +211,14 @@ def selected(
 
 
 def varied(editor: Editor, image: Picture, strength: float, *, unlikely: bool = False) -> Edit:
-    """The edit that draws again a share of all codes of an image."""
+    """The edit that redraws a share of all codes of an image."""
     picture = open_picture(image, editor.background)
     edit = selected(editor, picture, (0, 0, *picture.size), 0, strength=strength, unlikely=unlikely)
     return replace(edit, origin=replace(edit.origin, task="vary", box=None, seam=None))
 
 
 def beyond(editor: Editor, image: Picture, margins: Sides, seam: int | None = None) -> Edit:
-    """The edit that draws what lies beyond the edges of an image, so many pixels on each side."""
+    """The edit that extends an image by so many pixels on each side."""
     left, top, right, bottom = margins
     if min(margins) < 0 or not any(margins):
         raise ConfigError(
@@ -250,7 +250,7 @@ def _edit(
 
 
 def _near(wanted: npt.NDArray[np.float32], factor: int) -> slice:
-    """The codes along an axis that hold wanted pixels, and some around, as a decoder looks farther."""
+    """The codes along an axis that hold wanted pixels, and a margin for the receptive field."""
     places = np.nonzero(wanted)[0] // factor
     num_codes = -(-len(wanted) // factor)
     return slice(max(int(places[0]) - MARGIN, 0), min(int(places[-1]) + 1 + MARGIN, num_codes))

@@ -1,4 +1,4 @@
-"""What a prior is told in words: prompts to ids, and ids to captions."""
+"""Prompts to token ids, and token ids to captions."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ Prompt = str | Sequence[str] | None
 """A text for all images, or one for each in turn; None: captions of the training. Empty: nothing."""
 
 
-def tells(prompt: Prompt) -> bool:
-    """Whether it says anything of any image."""
+def has_text(prompt: Prompt) -> bool:
+    """Whether any image has a prompt; None, captions of the training, is one for all."""
     return prompt is None or any(text.strip() for text in ([prompt] if isinstance(prompt, str) else prompt))
 
 
 def prompt_of(prompt: Prompt, image: int) -> str | None:
-    """What is asked for of one image, by its number within a request."""
+    """The prompt of one image, by its number within a request."""
     if prompt is None or isinstance(prompt, str):
         return prompt
     return prompt[image % len(prompt)] if prompt else ""
@@ -29,23 +29,19 @@ def prompt_of(prompt: Prompt, image: int) -> str | None:
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a prior. One that was trained without captions has none, and no room for any."""
+    """The words of a prior; one that was trained without captions has none, and L is 0."""
 
     vocabulary: Vocabulary | None
     mask_id: int
     captions: Sequence[str] = ()
-    """Some of the training, each as often as it was there."""
+    """Some training captions, as frequent as in the training."""
     causal: bool = False
     """Whether the prior is autoregressive."""
 
-    @property
-    def known(self) -> Vocabulary:
-        """The vocabulary, of which there must be one."""
+    def require(self, hint: str = "train another on images with captions: docs/captions.md") -> Vocabulary:
+        """The vocabulary; an error if there is none."""
         if self.vocabulary is None:
-            raise ConfigError(
-                "this model was trained without captions",
-                hint="train another on images with captions: docs/captions.md",
-            )
+            raise ConfigError("this model was trained without captions", hint=hint)
         return self.vocabulary
 
     @property
@@ -56,11 +52,11 @@ class Words:
     def ids(self, prompt: str) -> Tensor:
         """(L,) ids of the beginning of a caption, which may go on in any way: MASK after it.
 
-        An autoregressive prior has read whole captions alone: what it is told ends with these words.
+        An autoregressive prior has only seen whole captions, so for it the caption ends here.
         """
         ids = torch.full((self.length,), self.mask_id)
         if prompt.strip():
-            tokens = self.known.encode_prompt(prompt)
+            tokens = self.require().encode_prompt(prompt)
             ids[: len(tokens)] = torch.tensor(tokens, dtype=torch.int64) + self.mask_id + 1
             ids[len(tokens) :] = self.mask_id + 1 + END if self.causal else self.mask_id
         return ids
@@ -71,14 +67,14 @@ class Words:
         return ids.masked_fill(ids == self.mask_id, self.mask_id + 1 + END)
 
     def of(self, prompt: Prompt, images: range, seed: int) -> Tensor:
-        """(len(images), L) ids of what is asked for, by the numbers of images within a request."""
+        """(len(images), L) ids of the prompts, by the numbers of images within a request."""
         if prompt is None and self.vocabulary and self.captions:
             encoded = [self.vocabulary.encode(caption) for caption in self.drawn(images, seed)]
             return torch.tensor(encoded) + self.mask_id + 1
         return torch.stack([self.ids(prompt_of(prompt or "", image) or "") for image in images])
 
     def drawn(self, images: range, seed: int) -> list[str]:
-        """Captions of the training, as frequent as there, for images of which nothing is asked."""
+        """Captions of the training, as frequent as there, for images without a prompt."""
         if not self.captions:
             raise ConfigError(
                 "this model does not say which captions it was trained with", hint="leave out --by-label"
@@ -88,7 +84,7 @@ class Words:
     def text(self, ids: Tensor) -> str:
         """The caption that (L,) ids stand for; what is not known is left out."""
         tokens = (ids - self.mask_id - 1).clamp(min=END)
-        return self.known.decode(tokens.tolist())
+        return self.require().decode(tokens.tolist())
 
     def count(self, drawn: Tensor) -> dict[str, float]:
         """(n, L) drawn ids to the share of each caption, the largest first, whatever the order of words."""

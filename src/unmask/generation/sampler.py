@@ -16,14 +16,14 @@ from unmask.diffusion.autoregressive import Continuer, autoregress
 from unmask.diffusion.choose import choose
 from unmask.diffusion.fill import Denoiser, OnStep, Watch
 from unmask.diffusion.first_pass import RememberedStart
-from unmask.diffusion.guidance import Given, Guided, GuidedContinuer, with_words
+from unmask.diffusion.guidance import Conditioned, Guided, GuidedContinuer, with_words
 from unmask.diffusion.likelihood import Bound, likelihood_of
 from unmask.diffusion.precision import InBfloat16
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.schedule import Curve
 from unmask.diffusion.settings import NOT_GIVEN, Changes, Settings, Use
 from unmask.errors import ConfigError
-from unmask.generation.prompts import Prompt, Words, tells
+from unmask.generation.prompts import Prompt, Words, has_text
 from unmask.models import prior_from, vocabulary_from
 from unmask.onnx.config import Backend
 from unmask.onnx.denoiser import make_denoiser
@@ -133,7 +133,9 @@ class Sampler:
     @property
     def likelihood(self) -> Bound:
         """What codes alone are scored by: the prior without a caption."""
-        return likelihood_of(Given(self.prior, words=self.words.ids("")) if self.words.length else self.prior)
+        if not self.words.length:
+            return likelihood_of(self.prior)
+        return likelihood_of(Conditioned(self.prior, words=self.words.ids("")))
 
     def check_captions(self, task: str = "caption images", hint: str | None = None) -> None:
         """Refuse a task that asks a prior for words given codes, if it cannot tell."""
@@ -165,7 +167,7 @@ class Sampler:
 
     def draw(self, request: Request, images: range, prompt: Prompt, batch: int) -> Tensor:
         """(len(images), N) codes of the given numbers of a request."""
-        prompted = tells(prompt)
+        prompted = has_text(prompt)
         sample: Callable[..., Tensor] = (
             partial(autoregress, self._continuer(request, prompted))
             if self.prior.causal
@@ -189,9 +191,9 @@ class Sampler:
         self, request: Request, prompts: Sequence[str] = ("",), num_drawn: int | None = None
     ) -> list[Denoiser]:
         """Denoisers of codes alone, one conditioned on each prompt; ``num_drawn`` as ``Guided`` has it."""
-        guided = self._guided(request, tells(prompts), num_drawn)
+        guided = self._guided(request, has_text(prompts), num_drawn)
         ids = (self.words.ids(prompt) for prompt in prompts)
-        return [Given(guided, words=words) if len(words) else guided for words in ids]
+        return [Conditioned(guided, words=words) if len(words) else guided for words in ids]
 
     def origin(self, request: Request) -> Provenance:
         """How an image was drawn, as far as the request says it."""
@@ -209,7 +211,7 @@ class Sampler:
 
         Without a prompt or a negative one, both predictions of classifier-free guidance are the same.
         """
-        differs = self.words.length > 0 and (prompted or tells(request.negative))
+        differs = self.words.length > 0 and (prompted or has_text(request.negative))
         return request.guide is not None or (request.settings.guidance != 1 and differs)
 
     def _guided(self, request: Request, prompted: bool, num_drawn: int | None = None) -> Denoiser:

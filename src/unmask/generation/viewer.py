@@ -1,4 +1,4 @@
-"""A model that looks at images: how likely they are, what they show, which label they have."""
+"""What a model infers from images: likelihoods, captions, labels."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,13 +9,14 @@ from torch import Tensor
 from unmask.data.pictures import Pictures, each_picture
 from unmask.data.pixels import PixelSet
 from unmask.diffusion.classify import image_nats, label_nats
-from unmask.diffusion.guidance import Given
+from unmask.diffusion.guidance import Conditioned
 from unmask.diffusion.inpaint import refill
-from unmask.diffusion.likelihood import Score, bits_by_picture, bits_per_code, join
+from unmask.diffusion.likelihood import Score, bits_by_picture, join
 from unmask.diffusion.settings import Settings
 from unmask.distributed import ALONE, Group
 from unmask.errors import ConfigError, DataError
 from unmask.evaluation.config import Evidence
+from unmask.evaluation.estimate import mean_of
 from unmask.generation.sampler import BATCH, Sampler
 
 
@@ -33,7 +34,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Viewer:
-    """A codec for images, and a prior that says what it thinks of their codes."""
+    """Scores, captions and classifies images by the prior of their codes."""
 
     encode: Callable[[Pictures | PixelSet], Iterator[Tensor]]
     """Images to (B, N) codes of a few of them at a time."""
@@ -73,8 +74,8 @@ class Viewer:
         for part in processes.share(cost, range(len(known)), BATCH):
             scores.append(part)
             report(min(BATCH * len(scores), len(known)))
-        score = join(processes.agreed(lambda: scores))
-        return Scores(bits_by_picture(score, N).tolist(), *bits_per_code(score, N))
+        bits = bits_by_picture(join(processes.agreed(lambda: scores)), N)
+        return Scores(bits.tolist(), *mean_of(bits))
 
     @torch.no_grad()
     def caption(
@@ -86,13 +87,14 @@ class Viewer:
         """
         words, device = self.sampler.words, self.sampler.device
         self.sampler.check_captions()
-        if words.known and draws < 1:
+        words.require()
+        if draws < 1:
             raise ConfigError(f"in {draws} draws no caption comes up; 1 is the least")
         nothing = words.ids("").to(device)
         captions = []
         for codes in (one for batch in self.encode(pictures) for one in batch):
-            told = Given(self.sampler.denoiser, codes=codes)
-            drawn = refill(told, nothing.expand(draws, -1), (1, len(nothing)), Settings(), seed=seed)
+            conditioned = Conditioned(self.sampler.denoiser, codes=codes)
+            drawn = refill(conditioned, nothing.expand(draws, -1), (1, len(nothing)), Settings(), seed=seed)
             captions.append(words.count(drawn.codes))
         return captions
 

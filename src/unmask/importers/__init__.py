@@ -1,1 +1,1 @@
-"""Other people's models become ours: every tensor of theirs is accounted for by name."""
+"""Import of other projects' models: every tensor of theirs is accounted for by name."""

@@ -1,4 +1,4 @@
-"""The account of a foreign file: what was taken, what was left aside, and what does not fit, by name."""
+"""Accounts for every tensor of a foreign file: taken, left aside, or unexpected."""
 
 import re
 from collections import Counter
@@ -30,7 +30,7 @@ class Ledger:
     def size(self, *places: tuple[str, int]) -> int:
         """The length that most of these (name, axis) have.
 
-        So sizes come from the tensors, and yet one that is misshapen is told from those that are not.
+        So sizes come from the tensors, and a misshapen one is still recognised.
         """
         found = [
             self._tensors[name].shape[axis]

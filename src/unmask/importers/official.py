@@ -25,7 +25,7 @@ from unmask.storage.bundles import Bundle, Part
 from unmask.third_party.checkpoints import read_state_dict
 
 GRID = 16  # codes along the edge of every picture that the authors trained on
-HEAD_WIDTH = 64  # channels of a head, which no tensor tells
+HEAD_WIDTH = 64  # channels of a head, which no tensor shows
 ENCODER, GENERATOR = "ae.encoder.blocks", "ae.generator.blocks"
 LEFT_ASIDE = (
     r"perceptual\..+",

@@ -1,7 +1,7 @@
 """VQGANs of taming-transformers (Esser et al., 2021) and the GPT over their codes, where a file holds one.
 
 Sizes come from the tensors. The configuration beside a checkpoint says what no tensor does: the size of the
-pictures, the heads of the Transformer, and whether it was told anything but codes.
+pictures, the heads of the Transformer, and whether it has other inputs than codes.
 """
 
 import re

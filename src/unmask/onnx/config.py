@@ -1,4 +1,4 @@
-"""What computes a prior's passes. Free of torch, so that ``--help`` is instant."""
+"""Back-ends of a prior. Free of torch, so that ``--help`` is instant."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""A prior's graph as samplers ask it, computed by onnxruntime on the CPU."""
+"""A prior's graph as a ``Denoiser``, computed by onnxruntime on the CPU."""
 
 from pathlib import Path
 
@@ -12,14 +12,14 @@ from unmask.onnx.export import OPSET, PRIOR, PRIOR_INT8, export_prior, require_p
 from unmask.prior.compiled import Compiled
 from unmask.prior.transformer import Transformer, pack
 from unmask.reading import read_json
-from unmask.storage import files
+from unmask.storage import files, locks, seals
 
 STAMP = "graphs.json"  # the SHA-256 of each file
 RECIPE = 1  # to be raised when the same prior comes to give another graph
 
 
 class GraphDenoiser:
-    """A ``diffusion.fill.Denoiser``: only the positions asked for are computed."""
+    """A ``diffusion.fill.Denoiser``: only the positions wanted are computed."""
 
     def __init__(self, path: Path, mask_id: int) -> None:
         require_packages()
@@ -55,7 +55,7 @@ def _cached_graph(prior: Transformer, fingerprint: str, backend: Backend) -> Pat
     with files.in_cache("a graph") as cache:
         graph = cache / "graphs" / f"{fingerprint}-{backend}-{OPSET}-{RECIPE}" / name
         if not _is_whole(graph):
-            with files.alone(graph.parent):
+            with locks.alone(graph.parent):
                 if not _is_whole(graph):  # another process was not quicker
                     _make_graph(prior, graph)
     return graph
@@ -67,12 +67,12 @@ def _make_graph(prior: Transformer, graph: Path) -> None:
         if graph.name == PRIOR_INT8:
             round_prior(partial)
             (partial / PRIOR).unlink()
-        files.write_json(partial / STAMP, {graph.name: files.digest(partial / graph.name)})
+        files.write_json(partial / STAMP, {graph.name: seals.digest(partial / graph.name)})
 
 
 def _is_whole(graph: Path) -> bool:
     try:
         stamp = read_json(graph.with_name(STAMP))
-        return bool(stamp == {graph.name: files.digest(graph)})
+        return bool(stamp == {graph.name: seals.digest(graph)})
     except (OSError, ValueError):
         return False

@@ -74,7 +74,7 @@ def round_prior(folder: Path) -> None:
 
 
 def require_packages() -> None:
-    """Say at once what is missing, and how to get it."""
+    """Fail early if a package is missing, and say how to get it."""
     if missing := [name for name in ("onnx", "onnxscript", "onnxruntime") if find_spec(name) is None]:
         raise ConfigError(f"ONNX wants the packages {', '.join(missing)}", hint="pip install 'unmask[onnx]'")
 
@@ -82,7 +82,7 @@ def require_packages() -> None:
 def _export(
     network: nn.Module, function: Callable[..., Tensor], inputs: dict[str, Tensor], output: str, path: Path
 ) -> None:
-    """Write one graph; the batch, and how many places are asked for, may be anything."""
+    """Write one graph, for any batch size and any number of places."""
     require_packages()
     device = next(network.parameters()).device
     batch, places = torch.export.Dim("batch"), torch.export.Dim("places")
@@ -104,7 +104,7 @@ def _export(
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the exporters' remarks on their own workings from users, who can do nothing about them."""
+    """Silence the exporters' warnings about their internals."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

@@ -1,4 +1,4 @@
-"""Multi-head attention that can be asked for some positions only."""
+"""Multi-head attention that can be computed at some positions only."""
 
 import math
 
@@ -56,7 +56,7 @@ def rotate(x: Tensor, angles: Tensor | None) -> Tensor:
     if angles is None:
         return x
     pairs = rearrange(x.float(), "... (d two) -> ... d two", two=2)
-    if torch.compiler.is_compiling():  # graphs know no complex numbers
+    if torch.compiler.is_compiling():  # ONNX has no complex numbers
         (a, b), cos, sin = pairs.unbind(-1), angles.cos(), angles.sin()
         turned = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1)
     else:  # one multiplication instead of four

@@ -8,9 +8,9 @@ from unmask.prior.transformer import Transformer, pack
 
 
 class Compiled:
-    """A ``diffusion.fill.Denoiser``: one graph for any number of rows and positions, made when first asked.
+    """A ``diffusion.fill.Denoiser``: one graph for any number of rows and positions, compiled on first use.
 
-    Others are made for all positions, for one of either, for another precision and for another device.
+    Others are compiled for all positions, for one of either, and for each precision and device.
     """
 
     def __init__(self, prior: Transformer) -> None:

@@ -1,4 +1,4 @@
-"""What a prior can be told. Free of torch, so that ``--help`` is instant."""
+"""Settings of a prior. Free of torch, so that ``--help`` is instant."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal

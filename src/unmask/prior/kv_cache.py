@@ -26,10 +26,10 @@ Rows = Callable[[Tensor], Tensor]
 
 
 class KVCache:
-    """From the codes so far, told one after the other, to the logits of the next.
+    """From the codes so far, given one after the other, to the logits of the next.
 
-    It remembers the keys and values of all codes. Where copies of weights are faster it holds copies, and so
-    does not see what the prior learns meanwhile.
+    It caches the keys and values of all codes. Where copies of weights are faster it holds copies, so that
+    later updates of the prior do not reach it.
     """
 
     def __init__(self, prior: Transformer, batch: int) -> None:
@@ -49,7 +49,7 @@ class KVCache:
         for block in self._blocks:
             x = block(x, place, angles)
         self._length += 1
-        logits = beside(self._head(self._norm(x))).float()
+        logits = merge_blocks(self._head(self._norm(x))).float()
         if place >= prior.text.length:
             return logits[:, : prior.codebook_size]
         return prior.possible(logits, torch.tensor(place, device=x.device))
@@ -80,8 +80,8 @@ class CachedBlock:
         self._values.narrow(2, place, 1).copy_(v)
         keys, values = self._keys.narrow(2, 0, place + 1), self._values.narrow(2, 0, place + 1)
         y = F.scaled_dot_product_attention(q, keys, values)  # (M, B, 1, d)
-        x = x + beside(self._out(beside(y.squeeze(2))))
-        return x + beside(self._narrow(F.gelu(beside(self._widen(self._norm2(x))))))
+        x = x + merge_blocks(self._out(merge_blocks(y.squeeze(2))))
+        return x + merge_blocks(self._narrow(F.gelu(merge_blocks(self._widen(self._norm2(x))))))
 
 
 def norm(layer: nn.LayerNorm) -> Rows:
@@ -110,6 +110,6 @@ def product(*layers: nn.Linear, rows: int, block: int | None = None) -> Rows:
     return lambda x: torch.bmm(x.expand(len(blocks), -1, -1), blocks).add_(shift)
 
 
-def beside(blocks: Tensor) -> Tensor:
+def merge_blocks(blocks: Tensor) -> Tensor:
     """(n, B, block) to (B, n · block)."""
     return blocks.transpose(0, 1).flatten(1)

@@ -1,6 +1,6 @@
 """The prior: one Transformer over codes, bidirectional for absorbing diffusion, causal if autoregressive.
 
-It has no time input: which codes are masked says all there is to know of the time.
+It has no time input: the number of masked codes says it.
 
 A prior that knows words takes rows of L + N ids: the words of a caption, then the codes of an image. Ids
 below K are codes, K is MASK, and those above are words. Where a code stands no word is possible, nor the
@@ -22,12 +22,12 @@ from unmask.rng import initialise
 
 
 class Text(NamedTuple):
-    """The room for captions in a prior's rows."""
+    """The part of a prior's rows that captions take."""
 
     length: int = 0
     """L, the words of a caption."""
     num_words: int = 0
-    """V, what a word can be."""
+    """V, the size of the vocabulary."""
 
     @property
     def num_ids(self) -> int:
@@ -136,7 +136,7 @@ class Transformer(nn.Module):
     def _embed(self, codes: Tensor) -> Tensor:
         """(B, L + N) codes to (B, L + N, D); autoregressive: shifted by one, behind the start vector."""
         if self.causal:
-            last = self.tokens.num_embeddings - 1  # what follows a MASK among codes is never asked for
+            last = self.tokens.num_embeddings - 1  # what follows a MASK among codes is never predicted
             before = codes[:, :-1].clamp(max=last)
             x = torch.cat([self._start(codes.shape[0]), self.tokens(before)], dim=1)
         else:

@@ -1,4 +1,4 @@
-"""``python -m unmask.reproduce METHOD …``: what a claim takes beside the commands of ``unmask``."""
+"""``python -m unmask.reproduce METHOD …``: what a claim takes besides the commands of ``unmask``."""
 
 import json
 import sys

@@ -31,7 +31,7 @@ class Bench:
         self.out, self._run = out, run
 
     def found(self, step: Step) -> Found | None:
-        """What a step has found, if it has been done; beside it ``seconds``."""
+        """What a step has found, if it has been done; and ``seconds``."""
         path = self._file(step)
         try:
             with parsing():

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from unmask.progress import in_words
+from unmask.progress import rough_duration
 from unmask.reproduce.claims import CLAIMS
 from unmask.reproduce.manifest import SCALES, Claim
 from unmask.reproduce.verdicts import Arms, Outcome, Test, judge, of_arm, overall
@@ -59,7 +59,7 @@ def page(results: Mapping[str, Any], source: str = RESULTS, pictures: str = "") 
         verdicts=": " * bool(run) + ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common()),
         source=source,
         about=scale.about,
-        hours=in_words(seconds),
+        hours=rough_duration(seconds),
     )
     rows = [
         [f"[{claim.title}](#{_anchor(claim.title)})", claim.paper, _words(outcomes[claim.name])]

@@ -11,7 +11,7 @@ import torch
 
 from unmask import __version__
 from unmask.errors import DataError
-from unmask.progress import in_words, say
+from unmask.progress import rough_duration, say
 from unmask.reproduce.bench import Bench
 from unmask.reproduce.claims import CLAIMS
 from unmask.reproduce.manifest import DEBIAN, Claim, Lab, Scale
@@ -90,12 +90,12 @@ def _say_plan(bench: Bench, scale: Scale, wanted: Sequence[Step]) -> None:
     seconds = sum(scale.seconds(step.kind) for step in missing)
     say(
         f"plan: {len(set(wanted)) - len(missing)} steps are done; {trainings} trainings and "
-        f"{len(missing) - trainings} measurements are not, about {in_words(seconds)} on one quiet core"
+        f"{len(missing) - trainings} measurements are not, about {rough_duration(seconds)} on one quiet core"
     )
 
 
 def gather(bench: Bench, scale: Scale, data: str) -> Results:
-    """What has been found so far, of every claim the seeds that tell something of it."""
+    """What has been found so far, of every claim the seeds that contribute to it."""
     steps: dict[str, Any] = {}
     done: dict[str, dict[str, dict[str, str]]] = {}
     for claim, seed in product(CLAIMS, range(MAX_SEEDS)):

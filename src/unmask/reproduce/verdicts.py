@@ -10,7 +10,7 @@ Verdict = Literal["refuted", "not at this scale", "undecided", "confirmed", "mea
 """not at this scale: no difference beyond chance. undecided: one seed, of a metric without a standard error.
 measured: the paper says nothing that could be compared."""
 ORDER: tuple[Verdict, ...] = get_args(Verdict)
-"""Of the verdicts of a claim's tests the first of these is the claim's."""
+"""In order of precedence: a claim has the first of these among its tests' verdicts."""
 # Student's t for 95 %, two-sided, by degrees of freedom; beyond the table the normal distribution's.
 STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 NORMAL = 1.96
@@ -116,7 +116,7 @@ def _gain(test: Test, arms: Arms) -> Value | None:
 
 
 def overall(tests: Sequence[Test], seeds: Sequence[Arms]) -> Outcome:
-    """Of the outcomes of a claim's tests the one that decides it."""
+    """The outcome, among those of a claim's tests, that decides it."""
     if not tests:
         return Outcome("measured" if seeds else "not run yet", Value(math.nan, math.nan), len(seeds))
     outcomes = [judge(test, seeds) for test in tests]

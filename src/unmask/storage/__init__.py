@@ -1,1 +1,1 @@
-"""What is kept on disk: atomic files, arrays that grow, state, models (bundles), the hub."""
+"""Storage on disk: atomic files, arrays that grow, state, models (bundles), the hub."""

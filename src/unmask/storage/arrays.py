@@ -27,7 +27,7 @@ import numpy.typing as npt
 from unmask.distributed import ALONE, Group
 from unmask.progress import Report, silent
 from unmask.reading import DamagedError, parse_json, parsing, read_json
-from unmask.storage import files
+from unmask.storage import files, locks
 
 INDEX, WHOLE = "index.jsonl", "whole.json"
 Line = list[str]
@@ -125,7 +125,7 @@ def open_rows(
 @contextmanager
 def _made(folder: Path, layout: Layout) -> "Iterator[Growing | None]":
     """What is to become the folder, for one process alone; None where another has made it meanwhile."""
-    with files.alone(folder):
+    with locks.alone(folder):
         if load_rows(folder, layout):
             yield None
             return

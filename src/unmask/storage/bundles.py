@@ -21,7 +21,7 @@ from unmask import __version__
 from unmask.diffusion.settings import BUDGETS
 from unmask.errors import BundleError, ConfigError
 from unmask.reading import DamagedError, fit, printable, read_json
-from unmask.storage import files
+from unmask.storage import files, seals
 from unmask.storage import state as tensors
 
 FORMAT = 2
@@ -43,7 +43,7 @@ scores refer to fingerprints.
 
 
 class About(TypedDict, total=False):
-    """What is said about a model: these values of these kinds, and whatever else."""
+    """The types of known metadata of a model; other keys are free."""
 
     image_size: int
     """Edge in pixels of the pictures that it was trained on."""
@@ -82,7 +82,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """A model: what it takes to use it. A prior belongs to the codec whose codes it was trained on."""
+    """A model. A prior belongs to the codec whose codes it was trained on."""
 
     codec: Part
     prior: Part | None = None
@@ -105,7 +105,7 @@ class Bundle:
 
 
 def halved(bundle: Bundle) -> Bundle:
-    """The same with every float32 rounded to float16.
+    """This bundle with every float32 rounded to float16.
 
     Rounding moves a few codes. A codec that is halved before its prior is trained stays as it is afterwards,
     and the prior has learnt the codes of the very codec that it comes with.
@@ -136,7 +136,7 @@ def load(folder: Path) -> Bundle:
             return _load(folder)
         except (OSError, BundleError) as error:
             if files.settle(folder) != version:
-                continue  # it was replaced under our eyes
+                continue  # it was replaced meanwhile
             if isinstance(error, BundleError):
                 raise
             raise BundleError(f"{folder} cannot be read: {error}") from error
@@ -154,7 +154,7 @@ def _describe(bundle: Bundle, folder: Path) -> dict[str, Any]:
     if "prior" in parts:
         parts["prior"]["trained_on"] = bundle.codec.fingerprint
     values = (FORMAT, __version__, parts, bundle.sampling, bundle.about)
-    return files.sealed(dict(zip(KEYS, values, strict=True)))
+    return seals.sealed(dict(zip(KEYS, values, strict=True)))
 
 
 def _load(folder: Path) -> Bundle:
@@ -226,10 +226,10 @@ def _shown(value: Any) -> Any:
 def _unsealed(path: Path, manifest: Manifest) -> Manifest:
     try:
         older = {1: set(KEYS) - {"sampling"}}.get(manifest["format"], KEYS)
-        return files.unsealed(manifest, older)
+        return seals.unsealed(manifest, older)
     except ValueError:
         message = f"{path} is damaged: it is not as it was written"
-        hint = f'{AGAIN}, or if you changed it yourself delete its line "{files.SEAL}"'
+        hint = f'{AGAIN}, or if you changed it yourself delete its line "{seals.SEAL}"'
         raise BundleError(message, hint=hint) from None
 
 
@@ -286,7 +286,7 @@ def _load_part(path: Path, entry: Any) -> Part:
 
 
 def _refuse_to_overwrite(folder: Path) -> None:
-    """A folder of somebody's pictures named by mistake must not be replaced by a model."""
+    """Refuse to replace a folder that is no model, such as one of images named by mistake."""
     is_empty = folder.is_dir() and not any(folder.iterdir())
     if folder.exists() and not is_empty and not (folder / MANIFEST).is_file():
         raise BundleError(f"{folder} holds something else than a model", hint="name a folder that is new")

@@ -1,4 +1,4 @@
-"""The page that a model shows on the Hugging Face hub, written from what the model knows about itself."""
+"""The model card for the Hugging Face hub, written from a model's metadata."""
 
 from collections.abc import Iterator
 from pathlib import Path

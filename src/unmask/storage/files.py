@@ -9,21 +9,19 @@ A folder cannot be renamed over another, so a folder is replaced in two renames,
 Only the state in the middle has no ``best``, and ``settle`` finishes it. One process writes a folder; any
 number may read and settle it meanwhile, since all they ever do is a rename that fails unless it is right.
 
-A folder that takes long to fill grows instead: it is new, several processes may wish for it, and what a kill
-leaves of it is gone on with.
+A folder that takes long to fill grows instead: it is new, several processes may want it, and after a kill the
+next one continues it (``locks.alone``).
 """
 
 import csv
 import errno
-import fcntl
-import hashlib
 import io
 import json
 import os
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -31,8 +29,6 @@ from typing import IO, Any
 from safetensors import SafetensorError
 
 from unmask.errors import DataError, UnmaskError
-
-SEAL = "checksum"
 
 
 def cache_folder() -> Path:
@@ -50,14 +46,14 @@ def free_name(path: Path) -> Path:
 
 @contextmanager
 def in_cache(what: str) -> Iterator[Path]:
-    """The cache folder, for a block that keeps ``what`` there; one sentence says so if it cannot."""
+    """The cache folder, for a block that keeps ``what`` there; a DataError if it cannot."""
     with accessing(folder := cache_folder(), f"hold {what}", hint="UNMASK_CACHE=/a/larger/disk"):
         yield folder
 
 
 @contextmanager
 def accessing(path: Path, doing: str = "be written", *, hint: str | None = None) -> Iterator[None]:
-    """Turn what the disk refuses into a sentence: this path cannot be written, be read, hold samples."""
+    """Turn an OSError into a DataError: this path cannot be written, be read, hold samples."""
     try:
         yield
     except OSError as error:
@@ -85,10 +81,10 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def _stream(path: Path) -> IO[bytes] | None:
-    """What is at ``path``, to be written to, if it is no file that could be replaced."""
+    """A stream to write to ``path``, if it is no file that could be replaced."""
     if not path.exists():
         return None
-    for number, output in ((1, sys.stdout), (2, sys.stderr)):  # opened anew, they would begin anew
+    for number, output in ((1, sys.stdout), (2, sys.stderr)):  # opened again, they would be truncated
         with suppress(OSError):
             if os.path.samestat(os.fstat(number), path.stat()):
                 output.flush()
@@ -120,7 +116,7 @@ def replace_folder(target: Path, ours: Collection[str]) -> Iterator[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     settle(target)
     partial, previous = _partial(target), _previous(target)
-    for leftover in (previous, partial):  # in this order: see above what both of them together say
+    for leftover in (previous, partial):  # in this order: both together mean that the new one is whole
         _remove(leftover)
     partial.mkdir()
     try:
@@ -154,71 +150,8 @@ def grow_folder(target: Path) -> Iterator[Path]:
     _flush(target.parent)
 
 
-@contextmanager
-def alone(target: Path) -> Iterator[None]:
-    """Let one process at a time make ``target``; the system gives the place of a killed one to the next."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    path = target.with_name(f".{target.name}.lock")
-    with _locked(path):
-        try:
-            yield
-        finally:
-            path.unlink(missing_ok=True)
-
-
-@contextmanager
-def claimed(path: Path) -> Iterator[bool]:
-    """Lock the file at ``path`` for the block; yield False, at once, if another process has it locked."""
-    with path.open("wb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
-
-
-@contextmanager
-def working_in(folder: Path, begin: Callable[[], None]) -> Iterator[None]:
-    """Let several processes write into ``folder``: the first of them sweeps it, none while another works.
-
-    Each does ``begin`` before the block, the first one alone. Where folders cannot be locked nobody sweeps.
-    """
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        alone = _lock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if not alone:
-            _lock(descriptor, fcntl.LOCK_SH)  # waits for one that begins
-        begin()
-        if alone:
-            sweep(folder)
-            _lock(descriptor, fcntl.LOCK_SH)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _lock(descriptor: int, kind: int) -> bool:
-    """Whether the lock was to be had."""
-    with suppress(OSError):
-        fcntl.flock(descriptor, kind)
-        return True
-    return False
-
-
-def _locked(path: Path) -> IO[bytes]:
-    """The file at ``path``, locked by this process: not one that another removed while we waited for it."""
-    while True:
-        file = path.open("wb")
-        fcntl.flock(file, fcntl.LOCK_EX)
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
-                return file
-        file.close()
-
-
 def remove_folder(target: Path) -> None:
-    """Take ``target`` away in one instant, so that no reader takes what is left of it for the whole."""
+    """Remove ``target`` atomically, so that no reader sees a part of it."""
     removed = target.with_name(f".{target.name}.removed")
     _remove(removed)
     target.rename(removed)
@@ -244,30 +177,11 @@ def settle_within(folder: Path) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what kills left in ``folder``; only for a process that writes there alone."""
+    """Remove partial writes that kills left in ``folder``; only for a process that writes there alone."""
     settle_within(folder)
     for pattern in (".*.previous", ".*.partial*", ".*.removed"):
         for leftover in folder.glob(pattern):
             _remove(leftover)
-
-
-def sealed(content: dict[str, Any]) -> dict[str, Any]:
-    """The same with a checksum of its values, which JSON keeps as they are."""
-    return content | {SEAL: hashlib.sha256(json.dumps(content).encode()).hexdigest()}
-
-
-def unsealed(content: dict[str, Any], older: Collection[str]) -> dict[str, Any]:
-    """What was sealed; ValueError if it was altered since. ``older`` keys alone had no checksum once."""
-    values = {key: value for key, value in content.items() if key != SEAL}
-    if content != sealed(values) and content.keys() != set(older):
-        raise ValueError("it is not as it was written")
-    return values
-
-
-def digest(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager
@@ -284,7 +198,7 @@ def writing(
 
 
 def _real(path: Path) -> Path:
-    """The path without links; of links in a circle as it is, for the disk to refuse."""
+    """The path without links; one of circular links as it is, for the disk to refuse."""
     return Path(os.path.realpath(path))
 
 
@@ -297,7 +211,7 @@ def _previous(target: Path) -> Path:
 
 
 def _keep_others(old: Path, new: Path, ours: Collection[str]) -> None:
-    """Give what ``old`` holds beside ``ours`` a second name in ``new``: at no instant it has none."""
+    """Give what ``old`` holds beside ``ours`` a second name in ``new``: at every instant it has one."""
     for path in old.iterdir() if old.exists() else ():
         if path.name in ours:
             continue
@@ -310,7 +224,7 @@ def _keep_others(old: Path, new: Path, ours: Collection[str]) -> None:
 def _link(old: Path | str, new: Path | str) -> None:
     try:
         os.link(old, new, follow_symlinks=False)
-    except OSError:  # some file systems know no second names
+    except OSError:  # some file systems have no hard links
         shutil.copy2(old, new, follow_symlinks=False)
 
 

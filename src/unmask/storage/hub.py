@@ -20,7 +20,7 @@ def is_name(text: str) -> bool:
 def snapshot(name: str) -> Path:
     """The folder of the model ``user/name``.
 
-    What is in the cache is taken as it is, so that nothing changes and no network is asked once it is there.
+    A cached model is taken as it is: it does not change, and needs no network.
     """
     if find_spec("huggingface_hub") is None:
         message = (
@@ -54,7 +54,7 @@ def _download(name: str) -> Path:
     from huggingface_hub.errors import HTTPError, RepositoryNotFoundError  # type: ignore[attr-defined]
 
     try:
-        HfApi().model_info(name, timeout=PATIENCE_S)  # asks once, where a download asks again and again
+        HfApi().model_info(name, timeout=PATIENCE_S)  # tries once, where a download retries
         return Path(snapshot_download(name, allow_patterns=FILES))
     except RepositoryNotFoundError:
         message = f"there is no folder {name}, and no model of that name that you may see on the hub"

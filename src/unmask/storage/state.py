@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from unmask.reading import DamagedError, parsing, read_json
-from unmask.storage.files import digest, sealed, unsealed
+from unmask.storage.seals import digest, sealed, unsealed
 
 TENSORS, TREE = OURS = ("state.safetensors", "state.json")
 PLAIN = (str, int, float, bool, type(None))
@@ -33,7 +33,7 @@ def read(path: Path) -> dict[str, Tensor]:
     """The tensors of one safetensors file, on the CPU, mapped from the disk rather than copied."""
     try:
         return load_file(path)
-    except RuntimeError as error:  # torch's word for a file that cannot be opened or mapped
+    except RuntimeError as error:  # torch raises this for a file that cannot be opened or mapped
         raise OSError(str(error)) from error
 
 
@@ -47,7 +47,7 @@ def save(
 
 
 def load(folder: Path) -> tuple[dict[str, Any], Any]:
-    """What was said about a state, and the state; DamagedError if a bit of it is not as it was saved."""
+    """What was saved with a state, and the state; DamagedError if a checksum differs."""
     older = ("format", "step", "sha256", "state")
     with parsing():
         content = unsealed(read_json(folder / TREE), older)
@@ -57,12 +57,12 @@ def load(folder: Path) -> tuple[dict[str, Any], Any]:
 
 
 def num_bytes(tensors: Iterable[Tensor]) -> int:
-    """How much room the tensors take on the disk, headers aside."""
+    """Bytes that the tensors take on the disk, without headers."""
     return sum(tensor.nbytes for tensor in tensors)
 
 
 def are_finite(state: Any) -> bool:
-    """Whether every number in the tensors of ``state`` is one, and not infinite."""
+    """Whether every number in the tensors of ``state`` is finite."""
     return all(bool(torch.isfinite(tensor).all()) for tensor in flatten(state)[1].values())
 
 

@@ -1,4 +1,4 @@
-"""A model in words and numbers: of these the page makes its forms."""
+"""The description of a model, from which the page makes its forms."""
 
 from dataclasses import replace
 from pathlib import PurePath
@@ -12,7 +12,7 @@ from unmask.studio.schema import ModelView
 
 
 def describe(model: Pipeline, name: str) -> ModelView:
-    """What a client wants to know of a model that goes by a name."""
+    """The description of a model with this name."""
     prior, codec = model.prior, model.codec
     networks = [*prior.parameters(), *codec.parameters()]
     known = ("data", "prior_data", "licence", "codec_validation", "prior_validation")

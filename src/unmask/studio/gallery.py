@@ -19,7 +19,8 @@ from unmask.data.provenance import MAX_BYTES, Provenance, read
 from unmask.errors import DataError
 from unmask.reading import fit, read_json, reason
 from unmask.samples import write_picture
-from unmask.storage.files import accessing, alone, working_in, write_json
+from unmask.storage.files import accessing, write_json
+from unmask.storage.locks import alone, working_in
 from unmask.studio.jobs import Outcome, Reporter, Task
 from unmask.studio.limits import MAX_GALLERY_BYTES, MAX_GALLERY_PICTURES
 

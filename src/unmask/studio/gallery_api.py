@@ -21,20 +21,6 @@ def gallery_api(gallery: Gallery | None) -> APIRouter:
     """The routes; without a gallery there is nothing to be found."""
     routes = APIRouter()
 
-    def there() -> Gallery:
-        if gallery is None:
-            raise HTTPException(404, "this Studio keeps nothing:  unmask studio --keep FOLDER")
-        return gallery
-
-    There = Annotated[Gallery, Depends(there)]
-
-    def find(kept_id: Name, gallery: There) -> Kept:
-        if (kept := gallery.find(kept_id)) is None:
-            raise HTTPException(404, GONE)
-        return kept
-
-    Found = Annotated[Kept, Depends(find)]
-
     @routes.post("/origin", responses=refusals(411, 413, 422))
     def look(request: Look) -> OriginView:
         """How the image of a PNG file was drawn, if the file says so. Its pixels are not looked at."""
@@ -53,6 +39,25 @@ def gallery_api(gallery: Gallery | None) -> APIRouter:
         some = list(islice(gallery.search(words, starred=starred, before=before), limit + 1))
         pictures = [_view(kept) for kept in some[:limit]]
         return GalleryView(keeping=True, pictures=pictures, total=len(gallery), more=len(some) > limit)
+
+    _add_images(routes, gallery)
+    return routes
+
+
+def _add_images(routes: APIRouter, gallery: Gallery | None) -> None:
+    def there() -> Gallery:
+        if gallery is None:
+            raise HTTPException(404, "this Studio keeps nothing:  unmask studio --keep FOLDER")
+        return gallery
+
+    There = Annotated[Gallery, Depends(there)]
+
+    def find(kept_id: Name, gallery: There) -> Kept:
+        if (kept := gallery.find(kept_id)) is None:
+            raise HTTPException(404, GONE)
+        return kept
+
+    Found = Annotated[Kept, Depends(find)]
 
     @routes.get("/gallery/{kept_id}", responses=refusals(404, 422), response_class=Response)
     def picture(gallery: There, kept: Found) -> Response:
@@ -74,8 +79,6 @@ def gallery_api(gallery: Gallery | None) -> APIRouter:
         """Delete an image and its file."""
         gallery.remove(kept)
         return _view(kept)
-
-    return routes
 
 
 def _view(kept: Kept) -> KeptView:

@@ -1,4 +1,4 @@
-"""The door: who may ask, from where, and how much at once.
+"""Access control: who may send requests, from where, and how much at once.
 
 Pages of other sites can make a browser send requests here, and by changing what their own name resolves to
 they can even read the answers. So a request has to name this server as its host, and must not say that it
@@ -23,7 +23,7 @@ from unmask.studio.limits import MAX_UPLOAD_BYTES, UPLOAD_SECONDS, UPLOADS_BYTES
 from unmask.studio.page import FILES
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-OPEN_PATHS = ("/healthz", "/static/")  # what anyone may see: that it lives, and files that everybody has
+OPEN_PATHS = ("/healthz", "/static/")  # open to anyone: the health check, and static files
 HEADERS = {
     "Cache-Control": "no-cache",  # a new version is seen at once; an unchanged file is not sent again
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -83,15 +83,17 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        asked = HTTPConnection(scope)
-        answer = self._refusal(asked) or _full(scope)
+        connection = HTTPConnection(scope)
+        answer = self._refusal(connection) or _full(scope)
         if answer is None:
-            await self._let_in(int(asked.headers.get("content-length", "0")), scope, receive, send_guarded)
+            await self._let_in(
+                int(connection.headers.get("content-length", "0")), scope, receive, send_guarded
+            )
         else:
             await answer(scope, receive, send_guarded)
 
     async def _let_in(self, length: int, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on once all of it is here, if there is room for it beside the others."""
+        """Pass a request on once all of it is here, if there is room for it."""
         if length > self._room:
             await _refuse(503, "the Studio is busy: too much is being sent to it; try again in a moment")(
                 scope, receive, send
@@ -107,24 +109,24 @@ class Guard:
         finally:
             self._room += length
 
-    def _refusal(self, asked: HTTPConnection) -> Response | None:
-        host = _hostname(f"//{asked.headers.get('host', '')}")
+    def _refusal(self, connection: HTTPConnection) -> Response | None:
+        host = _hostname(f"//{connection.headers.get('host', '')}")
         if self._access.hosts is not None and host not in self._access.hosts:
             return _refuse(403, "this name is not one of the server's own")
-        if _foreign(asked.headers):
+        if _foreign(connection.headers):
             return _refuse(403, "requests from pages of other sites are not answered")
-        return _too_much(asked.headers) or self._authorise(asked)
+        return _too_much(connection.headers) or self._authorise(connection)
 
-    def _authorise(self, asked: HTTPConnection) -> Response | None:
-        path, token = asked.scope["path"], self._access.token
+    def _authorise(self, connection: HTTPConnection) -> Response | None:
+        path, token = connection.scope["path"], self._access.token
         if token is None or path.startswith(OPEN_PATHS):
             return None
-        name, seal = cookie_name(asked.headers), cookie_value(token)
-        if path == "/" and _equal(token, asked.query_params.get("token", "")):
+        name, seal = cookie_name(connection.headers), cookie_value(token)
+        if path == "/" and _equal(token, connection.query_params.get("token", "")):
             answer = RedirectResponse("/", 303)
             answer.set_cookie(name, seal, httponly=True, samesite="strict", max_age=30 * 86_400)
             return answer
-        if _equal(token, _bearer(asked.headers)) or _equal(seal, asked.cookies.get(name, "")):
+        if _equal(token, _bearer(connection.headers)) or _equal(seal, connection.cookies.get(name, "")):
             return None
         if path == "/":
             return FileResponse(FILES / "token.html", 401)
@@ -186,7 +188,7 @@ def _foreign(headers: Headers) -> bool:
 
 
 def _too_much(headers: Headers) -> Response | None:
-    """A refusal of a body that is too long, or of which nobody knows how long it is."""
+    """A refusal of a body that is too long or of unknown length."""
     if "transfer-encoding" in headers:
         return _refuse(411, "say how long the request is: Content-Length")
     length = headers.get("content-length", "0")
@@ -207,12 +209,12 @@ def cookie_name(headers: Headers) -> str:
 
 
 def cookie_value(token: str) -> str:
-    """What tells that a browser knew the token, not the token itself: those servers are shown it, too."""
+    """Proof that a browser knew the token, not the token itself, which other servers would see too."""
     return hashlib.sha256(f"unmask studio {token}".encode()).hexdigest()
 
 
 def _equal(token: str, given: str) -> bool:
-    """Compared in a time that tells nothing."""
+    """Comparison in constant time."""
     return secrets.compare_digest(token.encode(), given.encode("utf-8", "surrogateescape"))
 
 

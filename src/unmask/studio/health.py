@@ -1,4 +1,4 @@
-"""Whether the Studio lives, and how it is doing, for those who watch over servers."""
+"""Health check and metrics of the Studio, for monitoring."""
 
 from fastapi import APIRouter
 from fastapi.responses import PlainTextResponse

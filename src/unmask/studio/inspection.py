@@ -1,4 +1,4 @@
-"""What a model makes of a picture: its reconstruction, its codes, and how surprising each of them is."""
+"""Inspection of an image: its reconstruction, its codes, and the bits of each."""
 
 import math
 from collections import Counter
@@ -87,7 +87,7 @@ def _chances(model: Pipeline, picture: Image.Image, text: str) -> list[tuple[str
 
 @contextmanager
 def _reporting(prior: Transformer, passes: int, report: Report) -> Iterator[None]:
-    """Report after each of about so many passes of the prior, whoever asks for them."""
+    """Report after each pass of the prior within the block, of about so many."""
     numbers = count(1)
     hook = prior.register_forward_hook(lambda *_: report(min(next(numbers), passes), passes))
     try:

@@ -33,12 +33,12 @@ class BusyError(Exception):
 
 
 class StoppedError(Exception):
-    """Raised inside a job whose result nobody wants any more."""
+    """Raised inside a job that was stopped."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a job leaves: pictures as PNG files, and figures that are plain JSON values.
+    """The result of a job: images as PNG files, and figures that are plain JSON values.
 
     Of pictures for a gallery it says by which ids they are kept there, or why they are not.
     """
@@ -58,7 +58,7 @@ class Job:
 
     kind: str
     about: dict[str, Any]
-    """What its owner wants to know again: plain JSON values, kept as they are."""
+    """Data for its owner: plain JSON values, kept as they are."""
     id: str = field(default_factory=partial(secrets.token_urlsafe, 12))
     state: State = "waiting"
     progress: float = 0.0
@@ -190,7 +190,7 @@ class Jobs:
             self._wake(job, *(waiting for waiting, _ in self._waiting))
 
     def _end(self, job: Job, future: "Future[Outcome]") -> None:
-        """Settle how a job ended, whatever happened in it, and begin the next."""
+        """Record how a job ended, and begin the next."""
         error = future.exception()
         with self.lock:
             self._running = None
@@ -209,7 +209,7 @@ class Jobs:
         self, job: Job, state: State, *, outcome: Outcome | None = None, error: str | None = None
     ) -> None:
         job.outcome, job.error, job.ended, job.previews = outcome, error, time.monotonic(), ()
-        job.state = state  # last: whoever sees it sees the rest
+        job.state = state  # last, so that the rest is set before
         self.ended[job.kind, state] += 1
         self.worked_seconds += job.seconds
         self._wake(job, *(waiting for waiting, _ in self._waiting))

@@ -1,4 +1,4 @@
-"""What one Studio accepts, keeps and puts up with."""
+"""Limits on what a Studio accepts and keeps."""
 
 from dataclasses import dataclass
 
@@ -36,14 +36,14 @@ MAX_CODES = 16_384
 
 @dataclass(frozen=True, kw_only=True)
 class DoorLimits:
-    """How many connections there may be, and how long they may wait before the door.
+    """How many connections there may be, and how long they may wait to be admitted.
 
     Those wait that have not sent a request yet that may be answered. Of too many, one of the address at which
     most wait is ended, so that whoever comes now, and knows the token, gets in.
     """
 
     inside: int = 320
-    """Connections whose requests are being answered; more are told that the Studio is busy."""
+    """Connections whose requests are being answered; more get the answer that the Studio is busy."""
     waiting: int = 600
     """With those inside, fewer than the 1,024 files that a process may usually have open."""
     seconds: float = 10.0
@@ -56,7 +56,7 @@ class JobLimits:
     """How many jobs there are at a time, and for how long."""
 
     waiting: int = 8
-    """Jobs in the queue, beside the one that runs."""
+    """Jobs in the queue, besides the one that runs."""
     kept: int = 64
     """Finished jobs whose results are kept; the oldest go first, but none before its owner could come."""
     fresh_seconds: float = 10

@@ -1,4 +1,4 @@
-"""The same, from the command line and from Python: what the page can do is nothing special."""
+"""The same request as a command and as Python code."""
 
 import shlex
 from collections.abc import Mapping
@@ -27,12 +27,12 @@ IMAGE, MASK = "picture.png", "mask.png"
 
 
 class _Ways(NamedTuple):
-    """How a kind of request is said elsewhere, but for its settings."""
+    """A kind of request as a command and in Python, without its settings."""
 
     words: list[str]
     """Of the command, after the model."""
     result: str
-    """What Python calls it."""
+    """The name of the result in Python."""
     arguments: list[str]
     """The first ones of the model's method."""
 
@@ -58,7 +58,7 @@ def all_of(request: Request, model: Pipeline) -> dict[str, JsonValue]:
 
 
 def _said(request: Request, model: Pipeline) -> dict[str, JsonValue]:
-    """What is to be mentioned by name: all but defaults, and what is not the model's own anyway."""
+    """Settings to write out: those that differ from defaults and from the model's own."""
     elsewhere = {"model", "image", "mask", "box", "width", "height", "words", *SETTINGS} | (
         {"count"} if isinstance(request, Sample) else set()
     )
@@ -74,21 +74,21 @@ def _said(request: Request, model: Pipeline) -> dict[str, JsonValue]:
 
 def _ways(request: Request) -> _Ways:
     prompt = request.prompt if isinstance(request, Drawing) else None
-    told = [] if prompt is None else [prompt] if isinstance(prompt, str) else prompt
+    prompts = [] if prompt is None else [prompt] if isinstance(prompt, str) else prompt
     match request:
         case Sample():
             number = str(request.first + request.count)
-            return _Ways([*told, "--count", number], "pictures", [str(request.count)])
+            return _Ways([*prompts, "--count", number], "pictures", [str(request.count)])
         case Canvas():
             width, height = request.width, request.height
-            return _Ways([*told, "--size", f"{width}x{height}"], "picture", [f"({width}, {height})"])
+            return _Ways([*prompts, "--size", f"{width}x{height}"], "picture", [f"({width}, {height})"])
         case Inpaint():
             box = request.box and ",".join(map(str, request.box))
-            words = [IMAGE, *told, f"--box={box}" if box else f"--mask={MASK}"]
+            words = [IMAGE, *prompts, f"--box={box}" if box else f"--mask={MASK}"]
             mask = repr(request.box) if box else f'Image.open("{MASK}")'
             return _Ways(words, "versions", ["picture", mask])
         case Extend() | Vary():
-            return _Ways([IMAGE, *told], "versions", ["picture"])
+            return _Ways([IMAGE, *prompts], "versions", ["picture"])
         case Caption():
             return _Ways([IMAGE], "(captions,)", ["[picture]"])
         case Reconstruct():

@@ -31,7 +31,7 @@ from unmask.studio.page import serve_page
 from unmask.studio.trainings import trainings
 
 SWEEP_SECONDS = 2.0
-MAX_SENTENCES, MAX_SENTENCE = 8, 300  # of an answer on what is wrong, and characters of each
+MAX_SENTENCES, MAX_SENTENCE = 8, 300  # in an answer on invalid requests, and characters of each
 
 
 def create_app(
@@ -80,7 +80,7 @@ def create_app(
 
 
 class Server(uvicorn.Server):
-    """What serves an application of ``create_app``. Jobs end first: their streams then end by themselves."""
+    """The server of an application of ``create_app``. Jobs end first, and with them their streams."""
 
     def __init__(self, app: FastAPI, limits: DoorLimits = DoorLimits()) -> None:  # noqa: B008
         config = uvicorn.Config(

@@ -41,7 +41,7 @@ Show = Callable[[Tensor], list[Image.Image]]
 
 
 def task_of(request: Request, model: Pipeline) -> Task:
-    """What the worker is to do for a request; an UnmaskError if that is known to be impossible."""
+    """The task of a request; an UnmaskError if it is known to be impossible."""
     match request:
         case Sample():
             return _sampling(request, model)
@@ -52,17 +52,17 @@ def task_of(request: Request, model: Pipeline) -> Task:
         case Reconstruct():
             return partial(reconstruct, model, _picture(request, model))
         case Caption():
-            model.words.known.encode_prompt(request.words)
+            model.words.require().encode_prompt(request.words)
             model.sampler.check_captions()
-            asked = request.draws, request.seed, request.words
-            return partial(caption, model, _picture(request, model), *asked)
+            details = request.draws, request.seed, request.words
+            return partial(caption, model, _picture(request, model), *details)
         case Score():
             return partial(score, model, _picture(request, model), request.draws, request.seed)
 
 
 @torch.no_grad()
 def warm_up(model: Pipeline) -> None:
-    """Have done what is only done at first use, before anybody waits for it."""
+    """Warm up: do what is only done at first use, before a user waits for it."""
     codes = torch.full((1, model.prior.num_positions), model.prior.mask_id)
     model.preview(codes)
     if not model.prior.causal:
@@ -112,7 +112,7 @@ def _editing(request: Inpaint | Vary | Extend, model: Pipeline) -> Task:
 
 
 def _edit_of(request: Inpaint | Vary | Extend, model: Pipeline) -> Edit:
-    """What is to be drawn again of a picture, if a job may look at so many codes."""
+    """The edit of an image, if a job may look at so many codes."""
     picture, margins = _picture(request, model), (0, 0, 0, 0)
     match request:
         case Inpaint(seam=seam, strength=strength, unlikely=unlikely):
@@ -136,7 +136,7 @@ def _options(request: Drawing, model: Pipeline) -> Options:
 
 
 def settings_of(request: Drawing, model: Pipeline) -> Settings:
-    """What is drawn with: what the request says, over what the model recommends."""
+    """The options of a request, over what the model recommends."""
     return model.settings(request.use, request.settings, **request.changes)
 
 
@@ -153,7 +153,7 @@ def _selected(request: Inpaint) -> Image.Image | Box:
 
 
 def _reporting(report: Reporter, model: Pipeline, num_codes: int, show: Show) -> OnStep:
-    """What is shown the codes after every pass, reports how many of ``num_codes`` are known, and previews."""
+    """A callback for every pass: reports how many of ``num_codes`` are known, and makes previews."""
     previews = Previews(show)
     return counting(
         report, model.prior.mask_id, lambda codes: report.show(lambda: previews(codes)), num_codes

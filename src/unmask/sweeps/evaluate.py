@@ -1,4 +1,4 @@
-"""How good a model is: metrics of samples over a sweep of settings, or of reconstructions."""
+"""Metrics of samples over a sweep of settings, or of reconstructions."""
 
 import math
 from collections import defaultdict
@@ -20,11 +20,10 @@ from unmask.evaluation.config import Metric, Side, What, check_metrics
 from unmask.evaluation.estimate import Estimate
 from unmask.evaluation.features import INCEPTION, Extractor, inception_features
 from unmask.evaluation.protocol import Protocol, resizing
-from unmask.evaluation.results import Results, in_words, samples_folder
+from unmask.evaluation.results import Results, samples_folder, settings_label
 from unmask.evaluation.statistics import Statistics, is_statistics, load_statistics
 from unmask.pipeline import Pipeline
-from unmask.progress import Bar, no_bar, took
-from unmask.progress import in_words as duration
+from unmask.progress import Bar, no_bar, rough_duration, took
 from unmask.samples import SampleFolder
 
 TRIED = 8  # passes, and pictures
@@ -85,19 +84,10 @@ def evaluate(
         real, side = _saved(model, data, what, metrics), "all"
     else:
         real = _real(model, data, side, processes, captions="auto" if by_label else "none")
-    given = _given(model, data, what, real, processes)
-    count = count if given is None else len(given)
+    compared = _compared(model, data, what, real, processes)
+    count = count if compared is None else len(compared)
     labels = _labels(model, real, count, seed) if by_label else {}
-    protocol = Protocol(
-        what="validation images" if what == "validation" else what,
-        pictures=count,
-        reference=data,
-        split=side,
-        reference_pictures=len(real),
-        size_px=model.image_size,
-        features=INCEPTION,
-        resize=resizing(model.images, side),
-    )
+    protocol = _protocol(model, data, what, side, count, len(real))
     options = {"data": real.fingerprint, "seed": seed, "k": k, "replicates": replicates}
     results = Results(Path(out), model.fingerprint, protocol, options, keep=processes.is_first)
     extractor = inception_features(model.device)
@@ -111,7 +101,7 @@ def evaluate(
             real, model.codec, extractor, k=k, replicates=replicates, report=report, processes=processes
         )
     measuring = _Measuring(
-        model, seed, count, batch, metrics, given, labels, reference, results, bar, processes
+        model, seed, count, batch, metrics, compared, labels, reference, results, bar, processes
     )
     for one in chosen:
         measuring.complete(one)
@@ -120,16 +110,29 @@ def evaluate(
     return results
 
 
-def _given(
+def _compared(
     model: Pipeline, data: str, what: What, real: PixelSet | Statistics, processes: Group
 ) -> PixelSet | None:
-    """What is compared with the real pictures and is not drawn: other real ones, or reconstructions."""
+    """The images to compare with the real ones, unless samples: other real ones, or reconstructions."""
     if what == "validation":
         return _real(model, data, "validation", processes)
     if what == "reconstructions":
         assert isinstance(real, PixelSet), "statistics are for samples"
         return reconstructed(model.codec, model.fingerprint, real)
     return None
+
+
+def _protocol(model: Pipeline, data: str, what: What, side: Side, count: int, num_real: int) -> Protocol:
+    return Protocol(
+        what="validation images" if what == "validation" else what,
+        pictures=count,
+        reference=data,
+        split=side,
+        reference_pictures=num_real,
+        size_px=model.image_size,
+        features=INCEPTION,
+        resize=resizing(model.images, side),
+    )
 
 
 class OfLabel(NamedTuple):
@@ -141,15 +144,15 @@ class OfLabel(NamedTuple):
 
 @dataclass(frozen=True)
 class _Measuring:
-    """What an evaluation does for every combination of settings."""
+    """Measures one combination of settings after another."""
 
     model: Pipeline
     seed: int
     count: int
     batch: int
     metrics: Sequence[Metric]
-    given: PixelSet | None
-    """What is compared if it is not drawn."""
+    compared: PixelSet | None
+    """The images to compare, unless samples are to be drawn."""
     labels: Mapping[str, OfLabel]
     reference: Reference
     results: Results
@@ -173,13 +176,13 @@ class _Measuring:
         return [*((None, name) for name in whole), *parts]
 
     def _pictures(self, one: Settings | None) -> PixelSet:
-        """Those of some settings, drawn where they are missing, or those that are given; looked at."""
+        """The samples of some settings, drawn where missing, or other images to compare; with features."""
         if one is None:
-            assert self.given is not None
-            pixels = self.given
+            assert self.compared is not None
+            pixels = self.compared
         else:
             samples = SampleFolder(samples_folder(self.results.folder, one), self.model, self.seed, one)
-            with self.bar(f"sampling, {in_words(one)}") as report:
+            with self.bar(f"sampling, {settings_label(one)}") as report:
                 samples.fill(self.count, batch=self.batch, processes=self.processes, report=report)
             pixels = samples.pixels()
         with self.bar(f"looking at {self.results.protocol.what}") as report:
@@ -196,7 +199,7 @@ class _Measuring:
 def effort(
     model: Pipeline, new: Sequence[Settings], count: int, batch: int, num_real: int, extractor: Extractor
 ) -> str:
-    """How much there is to draw and to look at, and about how long that takes, by a trial."""
+    """A sentence on the amount of work and, by a trial, the time that it takes."""
     N, batch, size = model.prior.num_positions, min(count, batch), model.image_size
     trial = Settings(guidance=new[0].guidance, steps=None if model.prior.causal else min(TRIED, N))
     drawing = took(lambda: model.sample(batch, settings=trial, batch=batch)) / (trial.steps or N)
@@ -207,7 +210,7 @@ def effort(
     each = f" for each of {len(new)} settings" if len(new) > 1 else ""
     return (
         f"at most {count:,} samples × {max(passes):,} passes{each}, and {num_looked:,} images to look at: "
-        f"about {duration(seconds)}"
+        f"about {rough_duration(seconds)}"
     )
 
 
@@ -226,8 +229,9 @@ def _check(
 
 def _labels(model: Pipeline, real: PixelSet | Statistics, count: int, seed: int) -> dict[str, OfLabel]:
     """The labels of which there are enough real images and samples."""
-    if not (isinstance(real, PixelSet) and model.words.known):
+    if not isinstance(real, PixelSet):
         raise ConfigError("statistics have no labels", hint="name the images in place of --reference")
+    model.words.require(hint="leave out --by-label")
     labels: dict[Caption, OfLabel] = defaultdict(lambda: OfLabel([], []))
     for number, caption in enumerate(real.captions):
         labels[caption].real.append(number)

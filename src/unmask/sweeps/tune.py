@@ -1,11 +1,12 @@
-"""Which settings suit a model best at each number of steps: ``unmask tune``.
+"""The best settings of a model for each number of steps: ``unmask tune``.
 
 From the settings that the model recommends it goes along one setting after another and keeps the best value
 of each. Every measurement is one of ``evaluate`` and stays in its folder: a search that was stopped goes on.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from unmask.diffusion.settings import BUDGETS, RECOMMENDED, Settings
 from unmask.distributed import ALONE, Group
 from unmask.errors import ConfigError
 from unmask.evaluation.config import Side
-from unmask.evaluation.results import Row
+from unmask.evaluation.results import Results, Row
 from unmask.pipeline import Pipeline
 from unmask.progress import Bar, no_bar, took
 from unmask.sweeps.evaluate import evaluate
@@ -28,11 +29,13 @@ CANDIDATES: dict[str, list[Any]] = {
 }
 """The numbers of steps, and the values of other settings, in the order in which they are settled."""
 COLUMNS = ("kid", "precision", "coverage", "seconds")
+Measure = Callable[..., Results]
+"""``evaluate`` of one model and data; takes settings and a sweep."""
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """What came of a search."""
+    """The result of a search."""
 
     rows: Sequence[Row]
     """Of each number of steps the best settings, their metrics, and the seconds that a picture takes."""
@@ -44,7 +47,7 @@ class Tuning:
     def sampling(self, known: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
         """A model's settings by name, with the tuned ones among those that it recommends.
 
-        New pictures take the fewest steps that are as good as the best, as far as chance lets one see.
+        New images take the fewest steps whose KID is within a standard error of the best.
         """
         fewest = near_best(self.rows)[0]
         plain = [{name: one.of("sample")[name] for name in one.changed} for one in self.chosen]
@@ -75,40 +78,47 @@ def tune(
     """
     values = _values(model, candidates)
     budgets = sorted(values.pop("steps"))
-
-    def measured(base: Settings, **sweep: Any) -> list[tuple[Settings, Row]]:
-        results = evaluate(
-            model,
-            data,
-            metrics=("kid", "prdc"),
-            count=count,
-            split=split,
-            settings=base,
-            seed=seed,
-            out=out,
-            batch=batch,
-            bar=bar,
-            processes=processes,
-            **sweep,
-        )
-        tried = [replace(base, **{name: value}) for name in sweep for value in sweep[name]] or [base]
-        return [(one, results.row(one) or {}) for one in tried]
-
+    measure = partial(
+        evaluate,
+        model,
+        data,
+        metrics=("kid", "prdc"),
+        count=count,
+        split=split,
+        seed=seed,
+        out=out,
+        batch=batch,
+        bar=bar,
+        processes=processes,
+    )
     chosen, rows = [], []
     for steps in budgets:
-        best = model.settings("sample", settings, steps=steps)
-        for name, each in values.items():
-            pairs = measured(best, **{name: each})
-            row = _best([row for _, row in pairs])
-            best = next(one for one, its in pairs if its is row)
+        best, row = _search(measure, model.settings("sample", settings, steps=steps), values)
         chosen.append(best)
         rows.append(row | {"seconds": _seconds(model, best, batch)})
-    [(paper, row)] = measured(Settings(steps=budgets[-1]))
+    [(paper, row)] = _measured(measure, Settings(steps=budgets[-1]))
     return Tuning(rows, row | {"seconds": _seconds(model, paper, batch)}, chosen)
 
 
+def _search(measure: Measure, best: Settings, values: Mapping[str, Sequence[Any]]) -> tuple[Settings, Row]:
+    """The best settings, along one setting after another, and their metrics."""
+    row: Row = {}
+    for name, each in values.items():
+        tried = _measured(measure, best, **{name: each})
+        row = _best([row for _, row in tried])
+        best = next(one for one, its in tried if its is row)
+    return best, row
+
+
+def _measured(measure: Measure, base: Settings, **sweep: Sequence[Any]) -> list[tuple[Settings, Row]]:
+    """Each of the settings of a sweep with its metrics."""
+    results = measure(settings=base, **sweep)
+    tried = [replace(base, **{name: value}) for name in sweep for value in sweep[name]] or [base]
+    return [(one, results.row(one) or {}) for one in tried]
+
+
 def near_best(rows: Sequence[Row]) -> list[Row]:
-    """Those of the rows whose KID is no worse than the lowest but for its standard error."""
+    """The rows whose KID is within a standard error of the lowest."""
     lowest = min(rows, key=lambda row: row["kid"])
     return [row for row in rows if row["kid"] <= lowest["kid"] + lowest.get("kid_error", 0.0)]
 
@@ -134,7 +144,7 @@ def plot(tuning: Tuning, folder: Path) -> Path:
 
 
 def _values(model: Pipeline, candidates: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """What is tried of each setting, as far as it has a meaning for the model."""
+    """Values to try of each setting that applies to the model."""
     if model.prior.causal:
         raise ConfigError("an autoregressive prior draws code after code: there are no steps to tune")
     values = dict(CANDIDATES)
@@ -149,10 +159,10 @@ def _values(model: Pipeline, candidates: Mapping[str, Any]) -> dict[str, list[An
 
 
 def _best(rows: Sequence[Row]) -> Row:
-    """The row of the lowest KID; where chance may have decided that, of the best precision and coverage."""
+    """The row of the best precision and coverage among those whose KID is as good as the lowest."""
     return max(near_best(rows), key=lambda row: row["precision"] + row["coverage"])
 
 
 def _seconds(model: Pipeline, settings: Settings, batch: int) -> float:
-    """How long a picture takes, of a batch."""
+    """Seconds per image in a batch."""
     return took(lambda: model.sample(batch, settings=settings, batch=batch)) / batch

@@ -35,7 +35,7 @@ def read_state_dict(path: Path) -> dict[str, Tensor]:
         raise WeightsError(f"there is no file {path}")
     try:
         content = _load(path)
-    except Exception as error:  # there is no end to what damaged files make torch raise
+    except Exception as error:  # damaged files can make torch raise anything
         raise WeightsError(f"{path} cannot be read: {_reason(error)}") from error
     if isinstance(content, dict) and isinstance(content.get("state_dict"), dict):
         content = content["state_dict"]
@@ -50,10 +50,10 @@ def read_state_dict(path: Path) -> dict[str, Tensor]:
 def _load(path: Path) -> Any:
     if not zipfile.is_zipfile(path):  # as torch wrote before 1.6
         return torch.load(path, map_location="cpu", weights_only=True)
-    asked = get_unsafe_globals_in_checkpoint(path)
-    if foreign := [name for name in asked if not name.startswith(_LIGHTNING)]:
+    globals_ = get_unsafe_globals_in_checkpoint(path)
+    if foreign := [name for name in globals_ if not name.startswith(_LIGHTNING)]:
         raise pickle.UnpicklingError(f"it asks for {', '.join(foreign)}, which is no part of a tensor")
-    with safe_globals([(_Nothing, name) for name in asked]):
+    with safe_globals([(_Nothing, name) for name in globals_]):
         return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
 
 

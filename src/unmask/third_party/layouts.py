@@ -24,7 +24,7 @@ def read(file: str, content: bytes) -> dict[str, Tensor]:
         raise WeightsError(f"{file} is of no kind that can be read ({', '.join(_READERS)})")
     try:
         return under_our_names(reader(content))
-    except Exception as error:  # there is no end to what damaged files make their readers raise
+    except Exception as error:  # damaged files can make readers raise anything
         raise WeightsError(f"{file} cannot be read: {error}") from error
 
 

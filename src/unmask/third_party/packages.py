@@ -63,7 +63,7 @@ def read_member(archive: Path, member: str) -> bytes:
             if content is None:
                 raise tarfile.TarError("it is no file")
             return content.read()
-    except Exception as error:  # there is no end to what damaged archives make their readers raise
+    except Exception as error:  # damaged archives can make readers raise anything
         raise WeightsError(f"{archive.name} holds no readable {member} ({error})") from error
 
 

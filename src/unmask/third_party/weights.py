@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # listing what there is does not wait for torch
 
 @dataclass(frozen=True, kw_only=True)
 class ThirdParty:
-    """One set of weights: what for, on what terms, how it is recognised and where it can come from."""
+    """One set of weights: purpose, licence, checksum and sources."""
 
     purpose: str
     licence: str
@@ -116,7 +116,7 @@ def get(name: str, *files: Path) -> Path:
 
 
 def damage(name: str) -> str | None:
-    """What is wrong with the cached file of these weights, if anything is."""
+    """The damage of the cached file of these weights, if any."""
     try:
         require(name)
     except WeightsError as error:

@@ -1,1 +1,1 @@
-"""Weights get better: one engine, one loop, one task a stage."""
+"""Training: one engine, one loop, one task for each stage."""

@@ -1,4 +1,4 @@
-"""Both stages as one training: a plan, the codec, its codes, the prior. The same again goes on with it."""
+"""Both stages as one training: a plan, the codec, its codes, the prior. It can be resumed."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from unmask.data.views import num_views
 from unmask.errors import ConfigError, RunError
 from unmask.models import open_model
 from unmask.presets import DEFAULT, codec_preset, prior_preset
-from unmask.progress import in_words, say, stderr
+from unmask.progress import rough_duration, say, stderr
 from unmask.reading import DamagedError, parsing, read_json, reason
 from unmask.storage.files import write_json
 from unmask.training.config import LoopConfig
@@ -38,13 +38,13 @@ PAGE = 30  # times as long as the samples of a validation: the page of results, 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a training of both stages was asked for, and how long it takes."""
+    """The options of a training of both stages, and how long its parts take."""
 
     data: str
     codec: str | None = None
     """A model whose codec is used as it is; else one is trained."""
     init: str | None = None
-    """A model whose codec the training of ours starts from."""
+    """A model whose codec is where the training starts."""
     preset: str = DEFAULT
     size: int | None = None
     images: dict[str, Any] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Plan:
 
     @property
     def rows(self) -> Iterator[tuple[str, str, float]]:
-        """What there is to do, how much of it, and its seconds."""
+        """Name, amount and seconds of each part."""
         for name in ("measuring", "reading", "codec", "codes", "prior", "page"):
             if name in self.others:
                 yield name, "", self.others[name]
@@ -75,14 +75,14 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """All of it."""
+        """Seconds of the whole plan."""
         return sum(seconds for *_, seconds in self.rows)
 
     def __rich__(self) -> Table:
         table = Table("plan", "", "about", box=None, padding=(0, 2, 0, 0))
         table.columns[2].justify = "right"
         for name, much, seconds in (*self.rows, ("in all", "", self.seconds)):
-            table.add_row(name, much, in_words(seconds))
+            table.add_row(name, much, rough_duration(seconds))
         return table
 
 
@@ -104,9 +104,9 @@ def train_both(out: Path, asked: Plan) -> Run:
 
 
 def _cautions(plan: Plan) -> Iterator[str]:
-    """What a user had better know about a plan before hours are spent on it."""
+    """Warnings about a plan before hours are spent on it."""
     if plan.hours is not None and plan.seconds > 3600 * plan.hours:
-        yield f"longer than {in_words(3600 * plan.hours)}: a stage takes {LEAST} steps at least"
+        yield f"longer than {rough_duration(3600 * plan.hours)}: a stage takes {LEAST} steps at least"
     alone = plan.preset == DEFAULT and not (plan.codec or plan.init or plan.size)
     if alone and 2 * plan.steps["codec"] < _usual(plan, "codec").steps:
         yield "few steps for a codec from random weights: --init emoji starts from the built-in one"
@@ -137,7 +137,7 @@ def _usual(plan: Plan, stage: str) -> LoopConfig:
 
 
 def _settled(out: Path, asked: Plan) -> Plan:
-    """The plan that is in ``out``, if it is of what is asked for; else a new one, which is kept there."""
+    """The plan in ``out``, if its options are the same; else a new one, which is saved there."""
     asked = replace(
         asked,
         data=lasting_data(asked.data),

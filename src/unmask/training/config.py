@@ -1,4 +1,4 @@
-"""What training can be told. Free of torch, so that ``--help`` is instant."""
+"""Settings of a training. Free of torch, so that ``--help`` is instant."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a person watches while weights get better: a bar in a terminal, lines in a file."""
+"""Progress of a training: a bar in a terminal, lines in a file."""
 
 from datetime import timedelta
 from time import monotonic
@@ -59,7 +59,7 @@ class Progress:
         self._bar.console.print(text)
 
     def _line(self) -> None:
-        """How far it has come, where there is no terminal to show a bar."""
+        """The progress as a line, where there is no terminal to show a bar."""
         self._next_line = monotonic() + NEXT_LINES
         if not self._console.is_terminal:
             bar = self._bar.tasks[0]

@@ -33,7 +33,7 @@ class Ema(Generic[M]):
         self.updates += 1
 
     def state(self) -> dict[str, Any]:
-        """What a resumed run needs of this."""
+        """The state to resume from."""
         return {"module": self.module.state_dict(), "updates": self.updates}
 
     def load(self, state: dict[str, Any]) -> None:

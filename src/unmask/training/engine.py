@@ -1,4 +1,4 @@
-"""Precision and common gradients, behind one object: the only place that knows Fabric."""
+"""Precision and gradients across processes: the only module that uses Fabric."""
 
 import os
 import warnings
@@ -17,7 +17,7 @@ from unmask.training.config import EngineConfig
 
 
 class Engine(Processes):
-    """This process's part of a training: its precision, and gradients that are common to all processes."""
+    """This process's precision, and gradients averaged over all processes."""
 
     def __init__(self, config: EngineConfig) -> None:
         super().__init__(config.device)
@@ -40,7 +40,7 @@ class Engine(Processes):
         self._fabric.launch()
 
     def setup(self, module: nn.Module, optimizer: Optimizer) -> tuple[nn.Module, Optimizer]:
-        """Move a module to the device and make its gradients common to all processes."""
+        """Move a module to the device and wrap it for gradients averaged over processes."""
         wrapped: tuple[nn.Module, Optimizer] = self._fabric.setup(module, optimizer)
         return wrapped
 
@@ -49,7 +49,7 @@ class Engine(Processes):
         self._fabric.backward(loss)
 
     def accumulate(self, module: Any, waiting: bool) -> Any:
-        """While ``waiting`` for further passes, keep gradients from being sent to the other processes."""
+        """While ``waiting`` for further passes, do not synchronise gradients across processes."""
         return self._fabric.no_backward_sync(module, enabled=waiting and self.world > 1)
 
     def autocast(self) -> Any:
@@ -58,9 +58,9 @@ class Engine(Processes):
 
 
 class Bfloat16(Precision):
-    """Forward passes in bfloat16, and nothing else: its gradients need no scaling.
+    """Autocast of forward passes to bfloat16; gradients need no scaling.
 
-    Fabric's own forbids to differentiate outputs but by its ``backward``, and rounds inputs, too.
+    Fabric's own only differentiates outputs by its ``backward``, and rounds inputs too.
     """
 
     precision = "bf16-mixed"
@@ -69,5 +69,5 @@ class Bfloat16(Precision):
         self._device = device
 
     def forward_context(self) -> torch.autocast:
-        """What the passes of a wrapped module run in."""
+        """The context of a wrapped module's passes."""
         return torch.autocast(self._device, dtype=torch.bfloat16)

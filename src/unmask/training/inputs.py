@@ -1,4 +1,4 @@
-"""What a training reads: pictures, prepared once, and their codes, encoded once."""
+"""The inputs of a training: images, prepared once, and their codes, encoded once."""
 
 import shlex
 from dataclasses import fields, replace
@@ -24,7 +24,7 @@ from unmask.storage.files import cache_folder
 
 
 def prepare_pixels(source: Source, data: str, images: ImagesConfig, processes: Processes) -> Pixels:
-    """The pictures of ``source``, which the user called ``data``; what is left out is said."""
+    """The pictures of ``source``, which the user called ``data``; reports those left out."""
     pixels = open_pixels(source, images, processes=processes)
     if pixels.unusable and processes.is_first:
         first = pixels.unusable[0]
@@ -43,22 +43,16 @@ def encode_data(
     out: Path | None = None,
     precision: Precision = "32",
 ) -> Codes:
-    """Codes of ``data`` by the model's codec, in ``out`` or remembered in the cache folder.
+    """Codes of ``data`` by the model's codec, in ``out`` or the cache folder.
 
-    Those of each precision are remembered by themselves: what is there already changes no codes. A picture is
-    looked at once, and encoded once, so that pixels are read where a codec's training has left them, and else
-    never stored.
+    Codes are cached for each precision, so that they do not depend on what is in the cache. An image is
+    encoded once, so that pixels are read from the cache of a codec's training, or else not stored.
     """
     images, source = replace(images, size=model.image_size), open_source(data)
     streamed = images if processes.agreed(is_prepared, source, images) else replace(images, cache="off")
     pixels = prepare_pixels(source, data, streamed, processes)
     fingerprint, bfloat16 = model.codec.fingerprint, wants_bfloat16(precision, processes.device.type)
-    if out is None:
-        pictures = "-".join(pixels.fingerprints)
-        views = ("-flips" if images.flip else "") + (f"-shift{images.shift}" if images.shift else "")
-        views += f"-crops{images.crops}" if images.num_crops > 1 else ""
-        views += "-bfloat16" if bfloat16 else ""
-        out = cache_folder() / f"{fingerprint}-{pictures}{views}.codes"
+    out = out or cache_folder() / _codes_name(fingerprint, pixels, images, bfloat16=bfloat16)
     codec = codec_from(model.codec).to(processes.device)
     edge = codec.config.grid(images.size)
 
@@ -84,12 +78,20 @@ def encode_data(
         )
 
 
+def _codes_name(codec: str, pixels: Pixels, images: ImagesConfig, *, bfloat16: bool) -> str:
+    """The name of codes in the cache folder: all that they depend on."""
+    parts = [codec, *pixels.fingerprints, *["flips"] * images.flip]
+    parts += [f"shift{images.shift}"] if images.shift else []
+    parts += [f"crops{images.crops}"] if images.num_crops > 1 else []
+    return "-".join([*parts, *["bfloat16"] * bfloat16]) + ".codes"
+
+
 def find_codes(
     model: Bundle, data: str, images: ImagesConfig, processes: Processes, precision: Precision = "32"
 ) -> tuple[Codes, ImagesConfig]:
-    """Codes of ``data``, which may be a folder of them, and how the pictures were seen that they stand for.
+    """Codes of ``data``, which may be a folder of them, and the image settings that they were made with.
 
-    Stored codes were made before, with settings of their own, which hold.
+    Those of stored codes override ``images``.
     """
     if is_store(Path(data)):
         codes = open_codes(Path(data), model.codec.fingerprint)
@@ -99,19 +101,19 @@ def find_codes(
     names = [field.name for field in fields(images) if field.name not in ("size", "cache", "workers")]
     changed = [name for name in names if getattr(images, name) != getattr(settled, name)]
     if changed and processes.is_first:
-        told = ", ".join(f"{name.replace('_', '-')} {getattr(settled, name)}" for name in changed)
-        say(f"the codes of {codes.stamp.data} were made with settings of their own, which hold: {told}")
+        settings = ", ".join(f"{name.replace('_', '-')} {getattr(settled, name)}" for name in changed)
+        say(f"the codes of {codes.stamp.data} were made with settings of their own, which hold: {settings}")
     return codes, settled
 
 
 def look_at(data: str, images: ImagesConfig) -> str:
-    """The command that sees the pictures as a training does."""
+    """The ``unmask data`` command for the images as a training prepares them."""
     words, default = ["unmask", "data", data], ImagesConfig(captions="auto")
     for name in ("crop", "scale", "min_side", "background", "validation", "fast_decode", "captions"):
         value = getattr(images, name)
         if value != getattr(default, name):
-            told = value if isinstance(value, tuple) else [] if value is True else [value]
-            words += [f"--images.{name.replace('_', '-')}", *map(str, told)]
+            values = value if isinstance(value, tuple) else [] if value is True else [value]
+            words += [f"--images.{name.replace('_', '-')}", *map(str, values)]
     return shlex.join(words)
 
 
@@ -121,7 +123,7 @@ def lasting(name: str) -> str:
 
 
 def lasting_data(name: str) -> str:
-    """The same of pictures, of which a built-in name means the built-in ones whatever folders there are."""
+    """A path of images that means the same later; a built-in name wins over a folder of that name."""
     if SHARDS.search(name) and not Path(name).exists():
         return str(Path(name).absolute())
     return name if name in BUILTIN_SETS else lasting(name)

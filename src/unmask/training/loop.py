@@ -1,4 +1,4 @@
-"""The one training loop. It knows steps, files and signals, and has never heard of images or codes."""
+"""The training loop: steps, files and signals, independent of images and codes."""
 
 import math
 import signal
@@ -25,7 +25,7 @@ class Task(Protocol):
     """Something that can be trained. It owns its models, optimisers, data and averages."""
 
     objective: str
-    """The validation metric to make small; the best bundle is chosen by it."""
+    """The validation metric to minimise; it chooses the best bundle."""
     num_examples: int
     """Examples a step, over all processes."""
 
@@ -36,16 +36,16 @@ class Task(Protocol):
         """Take one step and return scalar metrics, still on the device."""
 
     def metrics(self) -> dict[str, float]:
-        """What was gathered over the steps since it was last asked for."""
+        """Metrics gathered over the steps since the last call."""
 
     def validate(self) -> dict[str, float]:
         """Metrics of the averaged weights on the validation split; none where that is empty."""
 
     def pictures(self) -> dict[str, Image.Image]:
-        """What a person would look at."""
+        """Images to log, by name."""
 
     def state(self) -> dict[str, Any]:
-        """Everything that a resumed run needs."""
+        """The state to resume from."""
 
     def load(self, state: dict[str, Any]) -> None:
         """Go on from ``state``."""
@@ -57,14 +57,14 @@ class Task(Protocol):
 def train(task: Task, run: Run, config: LoopConfig, engine: Engine) -> int:
     """Train to the end and return 0, or save and return the signal that asked to stop before it.
 
-    The end is the last step, or where patience with validations that bring nothing new runs out.
+    The end is the last step, or early stopping after ``patience`` validations without a new best.
 
     A run that stops at any instant resumes where it last saved, and then takes the very steps, on the very
     data, that an uninterrupted run would have taken.
     """
     window, best = Window(), Best(task.objective)
     start = _restore(task, run, engine, window, best)
-    if best.is_stale(start, config):  # it had ended, unless patience was given more
+    if best.is_stale(start, config):  # it had ended, unless patience was raised
         return 0
     with stop_signal() as stop, Progress(config.steps, start, task.num_examples, engine.is_first) as progress:
         for step in range(start, config.steps):
@@ -112,7 +112,7 @@ class Window:
         return {name: total.item() / self.counts[name] for name, total in self._shared(engine).items()}
 
     def state(self, engine: Engine) -> dict[str, Any]:
-        """What any process can go on with: sums that are means over the processes."""
+        """State that any process can resume from: sums averaged over the processes."""
         return {"counts": self.counts, "sums": self._shared(engine)}
 
     def load(self, state: Mapping[str, Any], device: torch.device) -> None:
@@ -148,11 +148,11 @@ class Best:
         return True
 
     def is_stale(self, step: int, config: LoopConfig) -> bool:
-        """Whether patience with validations that bring no new best has run out."""
+        """Whether ``patience`` validations in a row brought no new best."""
         return 0 < config.patience <= (step - self.step) // config.validate_every
 
     def state(self) -> dict[str, Any]:
-        """What a resumed run needs of this."""
+        """The state to resume from."""
         return {"objective": self.objective, "value": self.value, "step": self.step}
 
     def load(self, state: Mapping[str, Any]) -> None:
@@ -164,7 +164,7 @@ class Best:
 
 
 def finite(metrics: dict[str, float], step: int, run: Run) -> dict[str, float]:
-    """The metrics, unless one of them is no longer a number."""
+    """The metrics; an error if one of them is not finite."""
     bad = [name for name, value in metrics.items() if not math.isfinite(value)]
     if bad:
         raise _diverged(", ".join(bad), step, run)
@@ -198,14 +198,14 @@ def _restore(task: Task, run: Run, engine: Engine, window: Window, best: Best) -
 def _save(task: Task, run: Run, engine: Engine, step: int, keep: int, window: Window, best: Best) -> None:
     finite(window.mean(engine), step, run)
     state = {"task": task.state(), "window": window.state(engine), "best": best.state()}
-    if not tensors.are_finite(state):  # the metrics are of before the last step, which may have spoilt them
+    if not tensors.are_finite(state):  # metrics are of the weights before the last step
         raise _diverged("weights", step, run)
     if engine.is_first:
         model = task.bundle(step, {})
         run.save_bundle("last", model)
         if not best.step:  # until the first validation there is nothing to choose by
             run.save_bundle("best", model)
-        run.save(step, state, keep=keep)  # last: what is saved by now need not be done again
+        run.save(step, state, keep=keep)  # last: all before it is saved
     engine.barrier()
 
 
@@ -231,7 +231,7 @@ def _log(run: Run, engine: Engine, step: int, metrics: dict[str, float], kind: s
 
 
 class Stop:
-    """The signal that asked for an early, orderly end; 0 until one does."""
+    """The signal that requested an early, orderly end; 0 until one does."""
 
     signal = 0
 
@@ -244,9 +244,9 @@ class Stop:
 
 @contextmanager
 def stop_signal() -> Iterator[Stop]:
-    """Turn the signals of people, terminals and schedulers into a wish, granted between two steps."""
+    """Turn signals into a request to stop, which is honoured between two steps."""
     stop, asking = Stop(), [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1]
-    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # which is what nohup is for
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as under nohup
         asking.append(signal.SIGHUP)
     before = {number: signal.signal(number, stop.ask) for number in asking}
     try:

@@ -1,4 +1,4 @@
-"""Optimisers, the learning rate over time, and what a step of several passes comes to."""
+"""Optimisers, the learning rate schedule, and metrics of accumulated passes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -41,7 +41,7 @@ class Together(Optimizer):
 
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
         """Move all weights."""
-        assert closure is None, "nobody gives one"
+        assert closure is None, "there is none"
         for part in self._parts.values():
             part.step()
 
@@ -64,7 +64,7 @@ def learning_rate(config: OptimConfig, step: int, num_steps: int) -> float:
 
 
 def descend(optimizer: Optimizer, lr: float, clip: float) -> None:
-    """One step of the optimiser along the gradients there are, which are then forgotten."""
+    """One optimiser step with clipped gradients, which are then cleared."""
     for group in optimizer.param_groups:
         group["lr"] = lr
     if clip:

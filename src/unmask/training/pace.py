@@ -1,4 +1,4 @@
-"""How long the parts of a training take: measured on noise, and on a few of the pictures."""
+"""Seconds that the parts of a training take, measured on noise and a few images."""
 
 from dataclasses import dataclass
 
@@ -35,7 +35,7 @@ class Pace:
     validated: float
     """For a picture of the validation split."""
     shown: float
-    """For what a person looks at, at every validation."""
+    """For the images of a validation."""
 
 
 def reading_pace(source: Source, images: ImagesConfig) -> float:
@@ -47,7 +47,7 @@ def reading_pace(source: Source, images: ImagesConfig) -> float:
 
 
 def codec_pace(settings: CodecTraining) -> tuple[Pace, Part]:
-    """How long training a codec takes, and one that knows nothing yet."""
+    """How long training a codec takes, and an untrained codec."""
     say("measuring a few steps of the codec on noise")
     size, batch = settings.images.size, settings.optim.batch
     noise = _noise(256, 2 * batch, size, size, 3).astype(np.uint8)
@@ -99,7 +99,7 @@ def prior_pace(settings: PriorTraining, codec: Part, size_px: int) -> tuple[Pace
 
 
 def _pace(task: Task, num_validated: int, first: int = 0) -> Pace:
-    """What a step takes, from ``first`` on: that of a discriminator takes longer, and most steps have one."""
+    """Seconds of steps from ``first`` on: most have a discriminator, and take longer with it."""
 
     def steps() -> None:
         for step in range(first + 1, first + 1 + MEASURED):

@@ -1,4 +1,4 @@
-"""Stage 2 as a task: a Transformer that learns to fill in codes, by diffusion or one after the other."""
+"""Stage 2 as a task: training of a Transformer over codes, absorbing or autoregressive."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,10 +20,11 @@ from unmask.data.pixels import Indices
 from unmask.data.transforms import contact_sheet, to_pictures
 from unmask.data.vocabulary import END, Vocabulary
 from unmask.diffusion.autoregressive import autoregress
-from unmask.diffusion.guidance import Given
-from unmask.diffusion.likelihood import Noise, Prior, Score, bits_per_code, cost_curve, join, likelihood_of
+from unmask.diffusion.guidance import Conditioned
+from unmask.diffusion.likelihood import Noise, Prior, Score, bits_by_picture, cost_curve, join, likelihood_of
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.settings import RECOMMENDED, Settings
+from unmask.evaluation.estimate import mean_of
 from unmask.models import vocabulary_from
 from unmask.prior.transformer import NO_TEXT, Text, Transformer
 from unmask.rng import generator
@@ -77,7 +78,7 @@ class PriorTask:
         self._ema.module.load_state_dict(tensors)
 
     def begin(self) -> None:
-        """Nothing comes before the first step."""
+        """Nothing to initialise."""
 
     def step(self, step: int) -> dict[str, Tensor]:
         """Forward, backward, optimiser, the average."""
@@ -94,9 +95,9 @@ class PriorTask:
         return averaged(passes)
 
     def _loss(self, step: int, micro: int) -> tuple[Tensor, dict[str, Tensor]]:
-        """The loss of this process's part of a batch; beside it an estimate of the true bound.
+        """The loss of this process's part of a batch, and metrics, with an estimate of the bound.
 
-        Smoothed costs are no estimate of it, so that with label smoothing there is none.
+        With label smoothing there is none, since smoothed costs do not estimate it.
         """
         rank, batch, seed = self._engine.rank, self._optim.batch, self._loop.seed
         device = self._engine.device
@@ -113,14 +114,13 @@ class PriorTask:
     def _batch(self, number: int) -> Tensor:
         """The (world·batch, L + N) words and codes of all processes.
 
-        What commas part in a caption comes in any order, so that a prompt may begin with any of it.
+        Parts of a caption between commas are shuffled, so that a prompt may begin with any of them.
         """
         batch, seed = self._optim.batch * self._engine.world, self._loop.seed
         rows = batch_indices(number, count=len(self._train), batch=batch, seed=seed)
-        told = (self._train.captions[row] for row in rows)
         captions = [
             caption and reordered(caption, generator(seed, "caption", number, place))
-            for place, caption in enumerate(told)
+            for place, caption in enumerate(self._train.captions[row] for row in rows)
         ]
         return torch.cat([self._encode(captions), self._train.read(rows)], dim=1).to(self._engine.device)
 
@@ -146,23 +146,29 @@ class PriorTask:
             return {}
         prior, L, num_codes = self._ema.module, self._prior.text.length, self._prior.num_positions
         everything = np.arange(len(self._validation))
-        told = self._score(everything, lambda rows: (Given(prior, words=rows[:, :L]), rows[:, L:]))
-        self._curve = cost_curve(told, num_codes)
-        bits, error = bits_per_code(told, num_codes)
+        conditional = self._score(
+            everything, lambda rows: (Conditioned(prior, words=rows[:, :L]), rows[:, L:])
+        )
+        self._curve = cost_curve(conditional, num_codes)
+        bits, error = mean_of(bits_by_picture(conditional, num_codes))
         if not L:
             return {"bits": bits, "standard_error": error}
         nothing = torch.full((L,), prior.mask_id)
-        untold = self._score(everything, lambda rows: (Given(prior, words=nothing), rows[:, L:]))
-        metrics = dict(zip(("bits", "standard_error"), bits_per_code(untold, num_codes), strict=True))
-        metrics["bits_given_caption"] = bits
+        unconditional = self._score(everything, lambda rows: (Conditioned(prior, words=nothing), rows[:, L:]))
+        estimate = mean_of(bits_by_picture(unconditional, num_codes))
+        metrics = {
+            "bits": estimate.value,
+            "standard_error": estimate.standard_error,
+            "bits_given_caption": bits,
+        }
         captioned = everything[(self._words != prior.mask_id).all(1).numpy()]
-        if len(captioned) and not prior.causal:  # which knows no words after codes
-            words = self._score(captioned, lambda rows: (Given(prior, codes=rows[:, L:]), rows[:, :L]))
-            metrics["bits_per_caption"] = bits_per_code(words, 1)[0]
+        if len(captioned) and not prior.causal:  # a causal one sees no codes before words
+            words = self._score(captioned, lambda rows: (Conditioned(prior, codes=rows[:, L:]), rows[:, :L]))
+            metrics["bits_per_caption"] = mean_of(bits_by_picture(words, 1)).value
         return metrics
 
     def _score(self, numbers: Indices, ask: Callable[[Tensor], tuple[Prior, Tensor]]) -> Score:
-        """Scores of what ``ask`` makes of validation rows, which the processes share."""
+        """Scores of validation rows, shared by the processes; ``ask`` makes of rows a prior and its ids."""
         draws, steps = self._diffusion.validation_draws, self._diffusion.steps
 
         def cost(places: range) -> Iterator[Score]:
@@ -225,20 +231,20 @@ class PriorTask:
         return Bundle(self._codec, Part(config=config, tensors=tensors), about, sampling)
 
     def _some_captions(self) -> dict[str, list[str]]:
-        """Captions of the training, evenly chosen, to be sampled where nothing else is asked for."""
+        """Captions of the training, evenly chosen, which are sampled where there is no prompt."""
         captions = [caption for caption in self._train.captions if caption]
         chosen = captions[:: math.ceil(len(captions) / MAX_CAPTIONS)] if captions else []
         return {"prior_captions": chosen} if chosen else {}
 
 
 def reordered(caption: str, rng: torch.Generator) -> str:
-    """A caption with the parts between its commas in any order."""
+    """A caption with the parts between its commas shuffled."""
     parts = caption.split(",")
     return ",".join(parts[place] for place in torch.randperm(len(parts), generator=rng))
 
 
 def recommended(*, captioned: bool) -> dict[str, dict[str, Any]]:
-    """What a new model recommends, as far as is known without measuring it: that is for ``unmask tune``.
+    """Recommended settings of a new model, until ``unmask tune`` measures better ones.
 
     With captions, guidance is worth more than the steps that it costs.
     """

@@ -1,4 +1,4 @@
-"""What a training starts from: a preset, and what a codec, a model or a run to go on with bring along.
+"""The settings that a training starts from: a preset, and those of a codec, a model or a run.
 
 Free of torch until a model or a run is named, so that ``--help`` is instant.
 """
@@ -50,7 +50,7 @@ def starting_settings(
 
 
 def shortened(settings: T, steps: int) -> T:
-    """The same for fewer steps: warm-up, cool-down and the time between validations shrink alike."""
+    """The settings for fewer steps: warm-up, cool-down and the time between validations shrink alike."""
     optim, loop = settings.optim, settings.loop
     if steps >= loop.steps:
         return settings
@@ -92,7 +92,7 @@ def begun(folder: Path, stage: Stage) -> dict[str, Any]:
 
 
 def images_of(codec: str) -> dict[str, Any]:
-    """How a codec saw its pictures and how it split them; its prior had better do the same.
+    """The preparation and split of a codec's training images, which its prior should share.
 
     The size is the codec's in any case. Moved pictures are each stage's own matter, and an imported codec
     does not say how it was trained.
@@ -104,7 +104,7 @@ def images_of(codec: str) -> dict[str, Any]:
 
 
 def _network_of(model: str, settings: CodecTraining | PriorTraining) -> dict[str, Any]:
-    """What a model to start from settles: the network, and for a codec the size of its pictures."""
+    """Settings fixed by the initial model: the network, and for a codec the size of images."""
     from unmask.models import open_model
 
     bundle = open_model(model)

@@ -1,4 +1,4 @@
-"""A run to train into: a new one, or one that goes on if what it trains is still the same."""
+"""Opens a run to train into: a new one, or an old one whose inputs and networks are the same."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -80,7 +80,7 @@ def _check_same(run: Run, settings: CodecTraining | PriorTraining, pictures: str
 
 
 def _say_what_changed(before: dict[str, Any], now: dict[str, Any]) -> None:
-    """Tell how a run goes on otherwise than so far, as it may on another machine."""
+    """Report settings that changed on resuming, as they may on another machine."""
     m, n = before["processes"], now["processes"]
     if m != n:
         say(f"trained by {m} processes so far, now by {n}: a step has {n}/{m} of the images")

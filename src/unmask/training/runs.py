@@ -25,7 +25,7 @@ from unmask.data.pictures import encoded
 from unmask.errors import RunError
 from unmask.reading import DamagedError, parse_json, parsing, read_json, reason
 from unmask.storage import bundles as bundle
-from unmask.storage import files
+from unmask.storage import files, locks, seals
 from unmask.storage import state as tensors
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Run:
             with parsing():
                 content = read_json(folder / "config.json")
                 _check_format(folder, content["format"])
-                config = dict(files.unsealed(content, ("format", "unmask", "config"))["config"])
+                config = dict(seals.unsealed(content, ("format", "unmask", "config"))["config"])
         except (FileNotFoundError, NotADirectoryError):
             raise RunError(f"there is no run in {folder}", hint=_runs_beside(folder)) from None
         except (OSError, DamagedError) as error:
@@ -90,7 +90,7 @@ class Run:
     @contextmanager
     def claimed(self) -> Iterator[None]:
         """Let no other process train this run during the block; a kill ends the claim too."""
-        with files.claimed(self.folder / ".lock") as free:
+        with locks.claimed(self.folder / ".lock") as free:
             if not free:
                 raise RunError(f"another process is training {self.folder}", hint="wait for it, or stop it")
             yield
@@ -118,11 +118,11 @@ class Run:
             self._board.flush()
 
     def read_log(self) -> list[dict[str, Any]]:
-        """Every line that was written in full; what is none is passed over."""
+        """Every line that was written in full; damaged ones are skipped."""
         return [entry for _, entry in self._log_lines()]
 
     def truncate_log(self, step: int) -> None:
-        """Forget what was logged after ``step``: the first thing to do when a run goes on from there."""
+        """Drop what was logged after ``step``: the first thing to do on resuming from there."""
         kept = b"".join(line for line, entry in self._log_lines() if entry["step"] <= step)
         with writing(self._log_path, len(kept)):
             files.write_bytes(self._log_path, kept)
@@ -197,7 +197,7 @@ class Run:
     def _log_lines(self) -> Iterator[tuple[bytes, dict[str, Any]]]:
         """Every whole line of the log, as it stands and as what it says.
 
-        A kill may cut the last one short. Another that is damaged is a loss, and no reason not to go on.
+        A kill may cut the last one short. Another that is damaged is lost, and no reason to stop.
         """
         text = self._log_path.read_bytes() if self._log_path.exists() else b""
         for number, line in enumerate(text.split(b"\n")[:-1], start=1):
@@ -211,7 +211,7 @@ class Run:
                     LOGGER.warning("line %d of %s is damaged and passed over", number, self._log_path)
 
     def _tidy(self, newest: Path, keep: int) -> None:
-        """Remove checkpoints that are too old or of a future that was given up, and what kills left."""
+        """Remove checkpoints that are too old or after the resumed step, and partial ones."""
         kept = [folder for folder in self._saved() if folder <= newest][-keep:]
         for folder in self._saved():
             if folder not in kept:
@@ -222,7 +222,7 @@ class Run:
 
 def _write_config(folder: Path, config: dict[str, Any]) -> None:
     content = {"format": FORMAT, "unmask": __version__, "config": config}
-    files.write_json(folder / "config.json", files.sealed(content))
+    files.write_json(folder / "config.json", seals.sealed(content))
 
 
 def _check_format(folder: Path, number: int) -> None:
@@ -232,7 +232,7 @@ def _check_format(folder: Path, number: int) -> None:
 
 
 def _runs_beside(folder: Path) -> str | None:
-    """Runs that may have been meant instead."""
+    """Suggestions: other runs nearby."""
     names = sorted(str(path.parent) for path in folder.parent.glob("*/config.json"))
     return f"runs there are:  {'  '.join(names[:8])}" if names else None
 

@@ -1,4 +1,4 @@
-"""A configuration becomes a run: ``train_codec`` and ``train_prior``, put together from their parts."""
+"""``train_codec`` and ``train_prior``: from a configuration to a trained run."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -49,7 +49,7 @@ def train_codec(
     out = Path(out)
     resume = resume or is_restart(out)
     run_config = begun(out, "codec") if resume else {}
-    data, init = _given("data", data, run_config), run_config.get("init", init)
+    data, init = _required("data", data, run_config), run_config.get("init", init)
     settings = starting_settings(preset, codec_preset, changes=changes, init=init, run=run_config)
     engine = Engine(settings.engine)
     if not resume and engine.is_first:
@@ -58,7 +58,7 @@ def train_codec(
     source = open_source(data)
     perceptual = perceptual_of(settings)
     inception = Inception() if settings.validation_fid else None
-    # After what may be refused: this can take hours.
+    # After all checks: this can take hours.
     pixels = prepare_pixels(source, data, settings.images, engine)
     task = CodecTask(
         settings,
@@ -110,7 +110,7 @@ def train_prior(
     out = Path(out)
     resume = resume or is_restart(out)
     run_config = begun(out, "prior") if resume else {}
-    codec, data = _given("codec", codec, run_config), _given("data", data, run_config)
+    codec, data = _required("codec", codec, run_config), _required("data", data, run_config)
     init = run_config.get("init", init)
     settings = starting_settings(
         preset, prior_preset, changes=changes, codec=codec, init=init, run=run_config
@@ -149,8 +149,8 @@ def train_prior(
         return _train(task, run, settings, engine, what)
 
 
-def _given(name: str, value: str | None, run_config: Mapping[str, Any]) -> str:
-    """An input as it is given, or as the run to go on with remembers it."""
+def _required(name: str, value: str | None, run_config: Mapping[str, Any]) -> str:
+    """An input as it is given, or as the resumed run has it; one of them must."""
     found = value or run_config.get(name)
     if found is None:
         raise ConfigError(f"a new training wants its {name}")
@@ -169,7 +169,7 @@ def perceptual_of(settings: CodecTraining) -> Perceptual | None:
 
 
 def _about_codec(model: Bundle) -> dict[str, Any]:
-    """What is known of a model but for the prior that it may have, which is not the one to be trained."""
+    """Metadata of a model, without that of a prior, which is not the one to be trained."""
     return {
         name: value
         for name, value in model.about.items()

@@ -1,4 +1,4 @@
-"""Weights of a model, made to fit another: a prior of other words, a codec of other levels."""
+"""Transfer of weights to a model of another shape: a prior of other words, a codec of other levels."""
 
 from collections.abc import Mapping
 

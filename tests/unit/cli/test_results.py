@@ -9,7 +9,7 @@ from rich.table import Table
 
 from unmask.cli import main
 from unmask.cli.main import run_command
-from unmask.cli.results import tell
+from unmask.cli.results import emit
 from unmask.diffusion.settings import Settings
 from unmask.progress import say
 
@@ -24,9 +24,9 @@ def finding(monkeypatch):
         print("an aside")
         table = Table()
         table.add_row("a table")
-        tell(table, mean=1.5)
-        tell("a sentence", path=Path("here.png"), settings=Settings(steps=3))
-        tell(text="no sentence", rows=[{"fid": math.nan, "kid": -math.inf, "count": 2, "best": True}])
+        emit(table, mean=1.5)
+        emit("a sentence", path=Path("here.png"), settings=Settings(steps=3))
+        emit(text="no sentence", rows=[{"fid": math.nan, "kid": -math.inf, "count": 2, "best": True}])
 
     module = type("Module", (), {"main": staticmethod(command)})
     monkeypatch.setattr(main, "import_module", lambda name: module)

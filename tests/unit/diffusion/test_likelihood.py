@@ -4,7 +4,7 @@ import math
 import pytest
 import torch
 
-from unmask.diffusion.likelihood import bits_per_code, code_costs, cost_curve, join, likelihood_of
+from unmask.diffusion.likelihood import bits_by_picture, code_costs, cost_curve, join, likelihood_of
 from unmask.diffusion.process import bound_from_curve
 from unmask.prior.config import PriorConfig
 from unmask.prior.transformer import Transformer
@@ -102,7 +102,8 @@ def test_codes_cost_in_the_mean_what_the_picture_costs(rng, kind):
     prior = Transformer(PriorConfig(kind=kind, width=16, depth=2, heads=2), 8, (3, 3), generator(4))
     codes = torch.randint(8, (40, 9), generator=rng)
     by_code = likelihood_of(prior).code_nats(codes, 0, num_pairs=100)
-    mean, _ = bits_per_code(likelihood_of(prior).score(codes, 0, num_draws=200, num_steps=None), 9)
+    score = likelihood_of(prior).score(codes, 0, num_draws=200, num_steps=None)
+    mean = bits_by_picture(score, 9).mean().item()
     assert by_code.mean().item() / math.log(2) == pytest.approx(mean, rel=0.01)
     assert by_code.std() > 0.05
     torch.testing.assert_close(likelihood_of(prior).code_nats(codes[5:7], 5, num_pairs=100), by_code[5:7])

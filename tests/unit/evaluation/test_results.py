@@ -10,7 +10,7 @@ from unmask.diffusion.settings import Settings
 from unmask.errors import DataError
 from unmask.evaluation.estimate import Estimate
 from unmask.evaluation.protocol import Protocol
-from unmask.evaluation.results import Results, _lines, in_words, samples_folder
+from unmask.evaluation.results import Results, _lines, samples_folder, settings_label
 
 PROTOCOL = Protocol(
     what="samples",
@@ -75,8 +75,8 @@ def test_samples_are_kept_under_the_name_of_their_setting(tmp_path):
         tmp_path / "samples/even-random-all-steps-temperature-1.0"
     )
     other = Settings(steps=50, temperature=0.9, schedule="cosine", order="halton")
-    assert in_words(other) == "cosine halton 50 steps temperature 0.9"
-    assert in_words(replace(other, remask=0.3)) == "cosine halton 50 steps temperature 0.9 remask 0.3"
+    assert settings_label(other) == "cosine halton 50 steps temperature 0.9"
+    assert settings_label(replace(other, remask=0.3)) == "cosine halton 50 steps temperature 0.9 remask 0.3"
 
 
 def test_results_from_before_remasking_could_be_swept_are_taken_over(results):

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from unmask.prior.config import PriorConfig
-from unmask.prior.kv_cache import beside, product
+from unmask.prior.kv_cache import merge_blocks, product
 from unmask.prior.transformer import Transformer
 from unmask.rng import generator, initialise
 
@@ -25,7 +25,7 @@ def linear(inputs, outputs, *, bias=True):
 def test_a_product_is_what_the_layer_computes(rows, outputs, bias):
     layer = linear(8, outputs, bias=bias)
     x = torch.randn(rows, 8, generator=generator(1))
-    torch.testing.assert_close(beside(product(layer, rows=rows)(x)), layer(x), atol=1e-6, rtol=0)
+    torch.testing.assert_close(merge_blocks(product(layer, rows=rows)(x)), layer(x), atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("rows", [1, 8])
@@ -35,7 +35,7 @@ def test_layers_stand_side_by_side_in_blocks_as_wide_as_asked(rows, block):
     x = torch.randn(rows, 8, generator=generator(1))
     blocks = product(one, other, rows=rows, block=block)(x)
     assert blocks.shape == (96 // block, rows, block)
-    torch.testing.assert_close(beside(blocks), torch.cat([one(x), other(x)], dim=1), atol=1e-6, rtol=0)
+    torch.testing.assert_close(merge_blocks(blocks), torch.cat([one(x), other(x)], dim=1), atol=1e-6, rtol=0)
 
 
 def test_it_takes_no_more_codes_than_there_are_positions():

@@ -4,7 +4,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -364,37 +363,6 @@ class TestAFolderThatGrows:
         with files.grow_folder(tmp_path / "set") as partial:
             (partial / "a").touch()
         assert flushed == ["a", ".set.partial", tmp_path.name]
-
-
-class TestBeingAlone:
-    def test_means_that_others_wait_and_leaves_nothing_behind(self, tmp_path):
-        inside, most = [], []
-
-        def work() -> None:
-            for _ in range(10):
-                with files.alone(tmp_path / "new" / "set"):
-                    inside.append(1)
-                    time.sleep(0.001)  # others have their turn
-                    most.append(len(inside))
-                    inside.pop()
-
-        workers = [threading.Thread(target=work) for _ in range(4)]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
-        assert most == [1] * 40
-        assert hidden(tmp_path / "new") == []
-
-    def test_with_one_target_does_not_wait_for_another(self, tmp_path):
-        with files.alone(tmp_path / "a"), files.alone(tmp_path / "b"):
-            assert hidden(tmp_path) == [".a.lock", ".b.lock"]
-
-    def test_is_not_prevented_by_what_a_kill_left(self, tmp_path):
-        (tmp_path / ".set.lock").touch()
-        with files.alone(tmp_path / "set"):
-            pass
-        assert hidden(tmp_path) == []
 
 
 class TestWhatKillsLeave:

@@ -258,6 +258,8 @@ def test_a_model_without_words_says_so(place):
     assert model.sample(1, steps=2)[0].size == (16, 16)
     with pytest.raises(ConfigError, match="trained without captions"):
         model.sample(1, "red house")
+    with pytest.raises(ConfigError, match="leave out --by-label"):
+        sweep.evaluate(model, "plain.npy", by_label=True)
 
 
 @pytest.fixture

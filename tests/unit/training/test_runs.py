@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 
 from unmask.errors import BundleError, RunError
-from unmask.storage import files
+from unmask.storage import seals
 from unmask.storage.bundles import Bundle, Part
 from unmask.training import runs
 from unmask.training.runs import Run
@@ -265,8 +265,8 @@ class TestCheckpoints:
         run.save(100, state(100))
         path = run.folder / "checkpoints" / "step-00000100" / "state.json"
         content = json.loads(path.read_text()) | {"format": runs.FORMAT + 1}
-        del content[files.SEAL]
-        path.write_text(json.dumps(files.sealed(content)))
+        del content[seals.SEAL]
+        path.write_text(json.dumps(seals.sealed(content)))
         with pytest.raises(RunError, match="pip install --upgrade unmask"):
             run.restore()
 
