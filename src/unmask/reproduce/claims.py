@@ -149,7 +149,8 @@ CLAIMS = (
         title="Samples are not copies of training images",
         paper="Figures 8 to 10 in Appendix C, by inspecting LPIPS neighbours; here `nearer` is the "
         "probability that a sample is nearer to the training images, by pixels, than a validation image is, "
-        "a test that samples far from every image pass too",
+        "a test that samples far from every image pass too; `closest` counts samples that are nearer than any "
+        "validation image",
         arms=arms.memorisation,
         tests=(Test("nearer", "samples", 0.5, "shown, no numbers", no_worse=True),),
         metrics=("nearer", "sample_median", "validation_median", "closest"),
@@ -237,7 +238,8 @@ CLAIMS = (
     Claim(
         name="bound",
         title="Our recipe reaches the final bound of the paper's recipe sooner",
-        paper="Appendix A: the paper's recipe (learned positions, torch's initialisation, float32)",
+        paper="Appendix A: the paper's recipe (learned positions, torch's initialisation); here both are "
+        "trained in float32, so bfloat16 is not part of the comparison",
         arms=arms.bound,
         tests=(Test("minutes_to_bound", "ours", "literal", "its own recipe is the baseline"),),
         metrics=("bits", "minutes_to_bound"),

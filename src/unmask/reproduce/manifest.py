@@ -130,8 +130,12 @@ class Lab:
         return Step(f"{line} --metrics {metrics} --seed {self.seed} {words} --out {{out}}", (prior,))
 
     def reconstructions(self, codec: Step, data: str) -> Step:
-        """The FID of reconstructions of the validation split."""
-        return Step(f"evaluate {{0}} {data} --what reconstructions --metrics fid --out {{out}}", (codec,))
+        """The FID of reconstructions of the validation split, by the last weights.
+
+        The best ones, by L1 and LPIPS, may be from before the discriminator began.
+        """
+        line = f"evaluate {{0}}/last {data} --what reconstructions --metrics fid --out {{out}}"
+        return Step(line, (codec,))
 
     def steps(self, share: float) -> int:
         """A share of the steps of the whole chain, which has one for each code."""

@@ -95,7 +95,7 @@ def _on_the_way(results: Mapping[str, Any], key: str) -> dict[str, Any]:
     """
     step = results["steps"][key]
     before = [_on_the_way(results, each) for each in step["inputs"]]
-    minutes = sum(each["minutes"] for each in before)
+    minutes = sum(each["minutes"] for each in before) + step["found"].get("minutes", 0)
     if "curve" in step["found"]:
         minutes += step["found"]["seconds"] / 60
     merged = {name: found for each in before for name, found in each.items()}

@@ -12,7 +12,7 @@ from unmask.reproduce.arms import to_equal_bound
 from unmask.reproduce.bench import clock, learnt
 from unmask.reproduce.claims import CLAIMS, claims_named
 from unmask.reproduce.manifest import SCALES, Lab
-from unmask.reproduce.page import page
+from unmask.reproduce.page import page, seeds_of
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -52,6 +52,21 @@ def test_a_claim_is_in_the_paper_and_compares_what_it_measures(claim):
             assert test.better in arms
             assert test.worse in arms or isinstance(test.worse, float)
     assert claim.otherwise
+
+
+def test_minutes_are_those_of_a_method_and_of_the_trainings_before_it():
+    codec = {"typed": "train codec", "inputs": [], "found": {"seconds": 120, "curve": []}}
+    method = {"typed": "ddpm", "inputs": ["codec"], "found": {"fid": 1.0, "minutes": 6}}
+    arms = {"compute": {"0": {"DDPM": "method"}}}
+    (claim,) = claims_named(["compute"])
+    found = seeds_of(claim, {"arms": arms, "steps": {"codec": codec, "method": method}})
+    assert found[0]["DDPM"]["minutes"] == 8
+
+
+def test_adversarial_codecs_are_compared_as_their_trainings_left_them():
+    """The best by L1 and LPIPS may be from before the discriminator began, and then all are the same."""
+    (claim,) = claims_named(["adversarial"])
+    assert all("{0}/last" in arm.line for arm in claim.arms(Lab(SCALES["full"], "DATA", 0)).values())
 
 
 def test_claims_share_their_trainings():
