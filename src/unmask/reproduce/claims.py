@@ -149,7 +149,7 @@ CLAIMS = (
         title="Samples are not copies of training images",
         paper="Figures 8 to 10 in Appendix C, by inspecting LPIPS neighbours; here `nearer` is the "
         "probability that a sample is nearer to the training images, by pixels, than a validation image is, "
-        "a test that samples far from every image pass too; `closest` counts samples that are nearer than any "
+        "a test that samples far from every image pass too; `closest` counts samples nearer than any "
         "validation image",
         arms=arms.memorisation,
         tests=(Test("nearer", "samples", 0.5, "shown, no numbers", no_worse=True),),
