@@ -4,7 +4,7 @@
 #   recipes/avatars.sh PORTRAITS [OUT]       OUT is runs/avatars unless named
 #
 # PORTRAITS is a folder made by  uv run tools/fetch_avatars.py PORTRAITS. Minutes of one core with bfloat16: the codec 9,
-# encoding 4, the prior 85, the decoder 20. After a stop, run it again to continue.
+# encoding 4, the prior 160, the decoder 20. After a stop, run it again to continue.
 source "$(dirname "$0")/common.sh"
 portraits=$1 out=${2:-runs/avatars}
 
@@ -24,8 +24,8 @@ prior=("$out/codec-half" "$out/avatars.codes" --prior.dropout 0.05 --diffusion.l
 train prior "$out/prior-start" "${prior[@]}" --prior.width 256 --prior.heads 8 --prior.merge 2 --optim.cooldown 0 \
     --loop.steps 1200 --loop.validate-every 400
 unmask export "$out/prior-start/best" --to half --out "$out/start-half"
-train prior "$out/prior" "${prior[@]}" --init "$out/start-half" --optim.cooldown 800 --loop.steps 1800 \
-    --loop.validate-every 450
+train prior "$out/prior" "${prior[@]}" --init "$out/start-half" --optim.cooldown 2300 --loop.steps 6400 \
+    --loop.validate-every 800
 # A sharper decoder, against a discriminator. Encoder and codebook stay, so codes and the prior do too.
 train codec "$out/decoder" "$portraits" --init "$out/prior/best" --train decoder --images.no-flip \
     --loss.adversarial hinge --loss.adversarial-start 200 --loss.adaptive-max 0.3 --loss.discriminator-width 32 \
