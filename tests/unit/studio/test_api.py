@@ -127,7 +127,7 @@ def test_every_seed_of_the_library_can_be_drawn_and_looked_at(ask, fetch, model,
 @pytest.mark.parametrize("seed", [LARGEST + 1, -LARGEST - 1])
 def test_no_other_seed_can_be_drawn(client, model, seed):
     assert client.post("/api/v1/sample", json={"seed": seed}).status_code == 422
-    with pytest.raises(ConfigError, match="seed .* is not from -9,007,199,254,740,991 to 9,"):
+    with pytest.raises(ConfigError, match=r"seed .* is not from -9,007,199,254,740,991 to 9,"):
         model.sample(1, steps=2, seed=seed)
 
 
