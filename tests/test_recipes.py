@@ -30,6 +30,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 RECIPES = ROOT / "recipes"
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *RECIPES.glob("*.md")]
+PAGES += ROOT.glob("src/unmask/builtin/*/README.md")
 WORDS = {
     "emoji.sh": [],
     "avatars.sh": ["portraits"],
@@ -175,7 +176,7 @@ def can_be_typed(words, parse):
     parse(words)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_command_on_a_page_can_be_typed(page, parse, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs/results").mkdir(parents=True)  # results.sh makes it for the commands of its page

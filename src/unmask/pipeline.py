@@ -30,7 +30,7 @@ from einops import rearrange
 from PIL import Image
 from torch import Tensor
 
-from unmask.codec.preview import decode_partly
+from unmask.codec.preview import check_codes, decode_partly
 from unmask.codec.tiles import TILE, encode_tiles
 from unmask.config import merge
 from unmask.data.config import ImagesConfig
@@ -45,6 +45,7 @@ from unmask.diffusion.settings import Changes, Settings, Use
 from unmask.distributed import ALONE, Group
 from unmask.errors import BundleError, ConfigError
 from unmask.generation import edits
+from unmask.generation.arguments import checked
 from unmask.generation.editor import Editor
 from unmask.generation.prompts import Prompt, Words, prompt_of
 from unmask.generation.sampler import BATCH, Options, Sampler, draws
@@ -136,6 +137,7 @@ class Pipeline:
     classify = by("viewer", Viewer.classify)
 
     @draws
+    @checked
     @torch.no_grad()
     def sample(
         self,
@@ -228,7 +230,8 @@ class Pipeline:
     @torch.no_grad()
     def decode(self, codes: Tensor) -> Tensor:
         """Decode (B, h, w) codes, on any grid, to (B, 3, H, W) images in [0, 1], grey where they are MASK."""
-        return decode_partly(self.codec, codes.to(self.device), tile=self._tile)
+        check_codes(codes, self.codec.codebook_size)
+        return self._decode(codes)
 
     @property
     def sampler(self) -> Sampler:
@@ -261,7 +264,7 @@ class Pipeline:
         factor = self.codec.config.factor
         return Editor(
             encode=partial(encode_tiles, self.codec.encode, factor=factor, tile=self._tile),
-            decode=self.decode,
+            decode=self._decode,
             sampler=self.sampler,
             factor=factor,
             background=self.images.background,
@@ -288,6 +291,10 @@ class Pipeline:
     def _tile(self) -> int:
         """Codes along the edge of what the codec takes at a time, no fewer than it was trained on."""
         return max(TILE, self.codec.config.grid(self.image_size))
+
+    def _decode(self, codes: Tensor) -> Tensor:
+        """``decode`` of codes that are known to be some."""
+        return decode_partly(self.codec, codes.to(self.device), tile=self._tile)
 
     def _codes(self, pictures: Pictures | PixelSet) -> Iterator[Tensor]:
         """(B, N) codes of a few pictures at a time."""

@@ -92,7 +92,11 @@ def parse_yaml(data: bytes) -> Any:
     import yaml
 
     with parsing():
-        return yaml.safe_load(data)
+        try:
+            return yaml.safe_load(data)
+        except yaml.MarkedYAMLError as error:  # its first line says only where
+            line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+            raise DamagedError(f"{printable(error.problem or '')}{line}") from error
 
 
 def read_json(path: Path) -> Any:

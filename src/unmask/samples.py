@@ -17,6 +17,7 @@ from unmask.data.provenance import inscribed, read
 from unmask.diffusion.settings import Settings
 from unmask.distributed import ALONE, Group
 from unmask.errors import ConfigError, DataError
+from unmask.generation.arguments import checked
 from unmask.progress import Report, silent
 from unmask.reading import DamagedError, parsing, read_json
 from unmask.storage.files import accessing, free_name, write_bytes, write_json, writing
@@ -41,6 +42,7 @@ class SampleFolder:
     refused.
     """
 
+    @checked
     def __init__(
         self,
         path: str | Path,
@@ -57,6 +59,7 @@ class SampleFolder:
         self.conditioning: dict[str, Any] = {"prompt": prompt, "negative": negative, "guide": guide}
         self.settings = model.settings("sample", settings, **changes)
 
+    @checked
     def fill(
         self,
         count: int,

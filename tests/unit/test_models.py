@@ -55,6 +55,13 @@ def test_a_misspelt_built_in_model_is_suggested(somewhere):
     assert "did you mean emoji" in str(refused.value)
 
 
+def test_without_a_folder_of_that_name_the_built_in_models_are_named(somewhere):
+    with pytest.raises(
+        BundleError, match=r"no model nosuch\n  built in are avatars, emoji, fruit; or name a"
+    ):
+        locate("nosuch")
+
+
 def test_a_run_is_its_best_model(run):
     bundles.save(untrained(), run / "best")
     bundles.save(untrained("autoregressive"), run / "last")

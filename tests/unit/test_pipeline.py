@@ -129,6 +129,64 @@ def test_a_seed_that_is_not_given_is_drawn_and_said(capsys):
     assert model.sample(1, steps=2, seed=said[0])[0].tobytes() == first.tobytes()
 
 
+PICTURE = Image.new("RGB", (16, 16))
+MISTAKES = {
+    "sample('red hair')": r"count is 'red hair', .*\n  how many .* model.sample\(16, 'red hair'\)",
+    "sample(2.5)": "count is 2.5, but should be a whole number",
+    "sample(2, prompt=5)": "prompt is 5, but should be a text or several texts or None",
+    "sample(2, prompt=['cat', 5])": "prompt is .'cat', 5., but should be",
+    "sample(2, negative=None)": "negative is None, but should be a text",
+    "sample(2, seed='a')": "seed is 'a', but should be a whole number or None",
+    "sample(2, seed=1.5)": "seed is 1.5, but should be a whole number or None",
+    "sample(2, seed=True)": "seed is True, but should be",
+    "sample(2, seed=2**53)": "seed 9007199254740992 is not from -9,007,199,254,740,991 to 9,",
+    "sample(2, first=-2**60)": "first -1152921504606846976 is not from",
+    "sample(2, guide='emoji', guidance=2)": "guide is 'emoji', but should be a model",
+    "sample(2, settings=['paper'])": "the model has no settings .'paper'.",
+    "canvas('128x64')": r"size is '128x64', but .*\n  width and height .* model.canvas\(\(256, 64\)",
+    "canvas((128, 64, 3))": "size is .128, 64, 3., but should be a whole number or two whole numbers",
+    "inpaint(PICTURE, None)": r"None is no mask; wanted .* or a box\n  left, top, width, height",
+    "inpaint(PICTURE, 'abcd', strength='all')": "strength is 'all', but should be a number",
+    "extend(PICTURE, right='5')": "right is '5', but should be a whole number",
+    "vary(PICTURE, count='4')": "count is '4', but should be a whole number$",
+    "score(PICTURE, draws='16')": "draws is '16', but should be a whole number",
+    "classify(PICTURE, 'red hair')": "labels is 'red hair', but should be several texts\n  several labels",
+    "classify(PICTURE, ['cat'], by='pixel')": "by is 'pixel', but should be 'label' or 'picture'",
+    "caption(PICTURE, seed=0.5)": "seed is 0.5, but should be a whole number",
+    "decode([1, 2])": r"\[1, 2\] are no codes; wanted an int64 tensor of shape \(B, h, w\)",
+    "decode(torch.zeros(1, 4, 4))": r"float32 of shape \(1, 4, 4\) are no codes",
+    "decode(torch.zeros(4, 4).long())": r"int64 of shape \(4, 4\) are no codes",
+    "decode(torch.full((1, 4, 4), 9999))": "codes from 9999 to 9999: there are 0 to 15, and 16 is MASK",
+    "decode(torch.full((1, 4, 4), -1))": "codes from -1 to -1",
+}
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return Pipeline(whole(words=("cat",)), torch.device("cpu"))
+
+
+@pytest.mark.parametrize("call", MISTAKES)
+def test_a_mistake_in_a_call_is_answered_in_a_sentence(toy, call):
+    with pytest.raises(unmask.UnmaskError, match=MISTAKES[call]):
+        eval(f"toy.{call}", globals() | {"toy": toy})
+
+
+def test_numbers_are_taken_however_they_are_held(toy):
+    plain = toy.sample(2, ("cat", ""), seed=3, steps=1)
+    other = toy.sample(np.int64(2), ["cat", ""], seed=torch.tensor(3), steps=1)
+    assert [one.tobytes() for one in plain] == [one.tobytes() for one in other]
+    assert type(other[0].info["unmask"].seed) is int
+    size = np.array([24, 16])
+    assert toy.canvas(size, steps=1).size == (24, 16)
+    assert toy.vary(PICTURE, strength=np.float32(1), count=1, steps=1)[0].info["unmask"].strength == 1.0
+
+
+def test_a_folder_of_samples_refuses_a_seed_before_it_is_there(toy, tmp_path):
+    with pytest.raises(ConfigError, match=r"seed is 1\.5, but should be a whole number"):
+        unmask.SampleFolder(tmp_path / "new", toy, seed=1.5)
+
+
 BACKGROUNDS = {
     "white": "#ffffff",
     "blue": "#cfe3ff",

@@ -41,6 +41,19 @@ def test_json_that_is_none_is_damaged(text):
         parse_json(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b"? [a, b]\n: c\n", "found unhashable key, line 1"),
+        (b"optim:\n  lr: [1\n", "expected .* line 3"),
+        (b"a: b: c", "mapping values are not allowed here, line 1"),
+    ],
+)
+def test_a_yaml_file_is_said_to_be_damaged_by_what_and_where(text, why):
+    with pytest.raises(DamagedError, match=why):
+        parse_yaml(text)
+
+
 def test_what_the_disk_says_and_what_we_say_ourselves_stay_what_they_are(tmp_path):
     with pytest.raises(FileNotFoundError), parsing():
         read_json(tmp_path / "absent")

@@ -23,7 +23,11 @@ def _integer(most: int) -> PrimitiveConstructorSpec[int]:
     """Whole numbers that are no larger than ``most``, nor smaller than its negative."""
 
     def read(words: list[str]) -> int:
-        if abs(number := int(words[0])) > most:
+        try:
+            number = int(words[0])
+        except ValueError:
+            raise ValueError(f"{brief(words[0])} is no whole number, such as 1000") from None
+        if abs(number) > most:
             raise ValueError(f"{brief(number)} is beyond {most:,}")
         return number
 

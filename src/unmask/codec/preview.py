@@ -6,8 +6,22 @@ from torch import Tensor
 
 from unmask.codec.autoencoder import Autoencoder
 from unmask.codec.tiles import decode_tiles
+from unmask.errors import DataError
+from unmask.reading import brief
 
 GREY = 0.5
+
+
+def check_codes(codes: object, K: int) -> None:
+    """Refuse what are no (B, h, w) codes from 0 to K, which is MASK."""
+    if not isinstance(codes, Tensor):
+        raise DataError(f"{brief(codes)} are no codes; wanted an int64 tensor of shape (B, h, w)")
+    if codes.ndim != 3 or not codes.numel() or codes.dtype != torch.int64:
+        kind = f"{str(codes.dtype).removeprefix('torch.')} of shape {tuple(codes.shape)}"
+        raise DataError(f"{kind} are no codes; wanted an int64 tensor of shape (B, h, w)")
+    least, most = (int(code) for code in codes.aminmax())
+    if least < 0 or most > K:
+        raise DataError(f"codes from {least} to {most}: there are 0 to {K - 1}, and {K} is MASK")
 
 
 def decode_partly(codec: Autoencoder, codes: Tensor, *, tile: int) -> Tensor:

@@ -1,7 +1,7 @@
 """How a set of images is prepared. Free of torch, so that ``--help`` is instant."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Literal
 
 from tyro.conf import arg
@@ -63,6 +63,14 @@ class ImagesConfig:
     def stored_size(self) -> int:
         """Edge of the squares that are prepared: as large as the smallest of random crops need them."""
         return math.ceil(self.size * self.scale[1]) if self.crop == "random" else self.size
+
+    @property
+    def of_codes(self) -> dict[str, object]:
+        """The settings that codes of a given size are made by, without those that have no effect."""
+        unused = {"size", "cache", "workers"}
+        unused |= {"crops", "scale"} if self.crop == "centre" else set()
+        unused |= {"caption_words"} if self.captions == "none" else set()
+        return {name: value for name, value in asdict(self).items() if name not in unused}
 
     @property
     def num_crops(self) -> int:

@@ -20,6 +20,7 @@ from torch import Tensor
 from unmask.data.pictures import Picture, open_picture
 from unmask.data.transforms import Pixels8
 from unmask.errors import ConfigError, DataError
+from unmask.reading import brief
 
 Box = tuple[int, int, int, int]
 """Left, top, width and height, in pixels."""
@@ -36,7 +37,13 @@ def box_of(mask: Picture | Sequence[float]) -> Box | None:
         isinstance(mask, np.ndarray | Tensor) and mask.ndim > 1
     ):
         return None
-    numbers = [round(float(number)) for number in mask]
+    try:
+        numbers = [round(float(number)) for number in mask]
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(
+            f"{brief(mask)} is no mask; wanted an image of the same size, white where to redraw, or a box",
+            hint="left, top, width, height, such as  (16, 16, 32, 24)",
+        ) from None
     if len(numbers) != 4:
         raise ConfigError(f"{len(numbers)} numbers are no box", hint="left, top, width, height")
     return numbers[0], numbers[1], numbers[2], numbers[3]

@@ -20,13 +20,14 @@ from unmask.errors import ConfigError
 from unmask.reading import DamagedError, parse_json, parsing
 
 KEY = "unmask"  # of the chunk, and in Pillow's ``info``
+ALWAYS = {"task", "seed", "number", "settings"}
 MAX_BYTES, MAX_CHUNKS = 2**16, 64  # of the text; that are looked at
 SIGNATURE, HEAD = b"\x89PNG\r\n\x1a\n", KEY.encode() + bytes(5)  # not compressed, of no language
 
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """What an image depends on, except for input images. Defaults are not written."""
+    """What an image depends on, except for input images. Of defaults, only ``ALWAYS`` are written."""
 
     task: Literal["sample", "canvas", "inpaint", "extend", "vary"] = "sample"
     model: str = ""
@@ -60,7 +61,7 @@ class Provenance:
     def __str__(self) -> str:
         """JSON that ``parse`` reads back."""
         said, usual = to_json(self), to_json(Provenance())
-        kept = {"task", "settings"} | {name for name, value in said.items() if value != usual[name]}
+        kept = ALWAYS | {name for name, value in said.items() if value != usual[name]}
         return json.dumps({name: value for name, value in said.items() if name in kept})
 
 

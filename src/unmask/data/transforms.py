@@ -15,6 +15,7 @@ from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
 from unmask.data.provenance import inscribed, of_sheet
 from unmask.errors import DataError
+from unmask.reading import reason
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -25,7 +26,8 @@ FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "PPM")  # the last for r
 MAX_PIXELS = 89_478_485  # Pillow's own limit: a quarter of a gigabyte as RGB
 MAX_SLOW_PIXELS = MAX_SLOW_BYTES = 4_000_000  # of what Pillow decodes in Python, a few seconds' worth
 ENDLESS = {"ppm_plain"}  # its comments take minutes a megabyte
-TOO_LARGE = f"more than the {MAX_PIXELS:,} pixels allowed (shrink it, if it is no decompression bomb)"
+TOO_LARGE = f"more than the {MAX_PIXELS:,} pixels allowed"
+BOMB = f"{TOO_LARGE} (shrink it, if it is no decompression bomb)"
 
 # Blocks of Pillow's usual 16 MB can stay with the thread that freed them; the system has back what is larger.
 Image.core.set_block_size(1 << 26)  # type: ignore[attr-defined]
@@ -57,12 +59,12 @@ def identify(data: bytes) -> Image.Image:
     except UnidentifiedImageError as error:
         raise DataError("not an image" if data else "an empty file") from error
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise DataError(TOO_LARGE) from error
+        raise DataError(BOMB) from error
     except Exception as error:  # whatever a parser raises on damaged files costs this picture
-        raise DataError(f"damaged: {error}") from error
+        raise DataError(f"damaged: {reason(error)}") from error
     num_pixels = image.width * image.height
     if num_pixels > MAX_PIXELS:
-        raise DataError(TOO_LARGE)
+        raise DataError(BOMB)
     slow = {tile[0] for tile in image.tile} & Image.DECODERS.keys()
     if slow & ENDLESS or (slow and (num_pixels > MAX_SLOW_PIXELS or len(data) > MAX_SLOW_BYTES)):
         raise DataError(f"a form of {image.format} that decodes slowly, and too much of it: save it as PNG")
@@ -76,7 +78,7 @@ def decoding(width: int, height: int) -> Iterator[None]:
         try:
             yield
         except Exception as error:
-            raise DataError(f"damaged: {error}") from error
+            raise DataError(f"damaged: {reason(error)}") from error
 
 
 class Room:

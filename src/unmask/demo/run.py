@@ -7,7 +7,7 @@ from unmask.demo.chapters import CHAPTERS
 from unmask.demo.page import duration, page
 from unmask.demo.story import Chapter, Demo
 from unmask.errors import DataError
-from unmask.storage.files import accessing, remove_folder, write_bytes
+from unmask.storage.files import accessing, check_folder, remove_folder, write_bytes
 
 PAGE = "index.html"
 MARK = b"<title>Unmask"
@@ -16,6 +16,7 @@ MARK = b"<title>Unmask"
 
 def run_demo(demo: Demo, *, train: bool = True) -> Path:
     """Type the commands of every chapter and write what came of them; return the page."""
+    check_room(demo.out)  # before the images are prepared, which takes a while
     demo.check()
     chapters, target = CHAPTERS if train else CHAPTERS[:-1], demo.out / PAGE
     make_room(demo.out, CHAPTERS)
@@ -28,13 +29,20 @@ def run_demo(demo: Demo, *, train: bool = True) -> Path:
     return target
 
 
+def check_room(out: Path) -> None:
+    """Refuse a place that cannot hold a demo, or that holds something else."""
+    page = out / PAGE
+    check_folder(out, "hold a demo", hint="name another:  --out FOLDER")
+    with accessing(out, "hold a demo"):
+        if out.exists() and any(out.iterdir()) and not (page.exists() and MARK in page.read_bytes()):
+            raise DataError(f"{out} holds something else than a demo", hint="name another:  --out FOLDER")
+
+
 def make_room(out: Path, chapters: Sequence[Chapter]) -> None:
     """Make the folder, or take from it what an earlier demo left there."""
-    page = out / PAGE
+    check_room(out)
     with accessing(out, "hold a demo"):
         out.mkdir(parents=True, exist_ok=True)
-        if any(out.iterdir()) and not (page.exists() and MARK in page.read_bytes()):
-            raise DataError(f"{out} holds something else than a demo", hint="name another:  --out FOLDER")
         for chapter in chapters:
             if (out / chapter.folder).exists():
                 remove_folder(out / chapter.folder)

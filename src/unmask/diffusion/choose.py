@@ -27,7 +27,7 @@ def choose(
     """
     if not isinstance(base, Settings):
         sets: Mapping[str, Mapping[Any, Any]] = {RECOMMENDED: PAPERS_OWN, **sampling, PAPER: PAPERS_OWN}
-        if (name := base or RECOMMENDED) not in sets:
+        if not isinstance(name := base or RECOMMENDED, str) or name not in sets:
             raise ConfigError(f"the model has no settings {name!r}", hint=f"it has {', '.join(sets)}")
         care = {} if name == PAPER or use == "sample" else {"care": "balanced"}
         tuned = _nearest(sets[name].get(BUDGETS, []), changes.get("steps")) if use == "sample" else None

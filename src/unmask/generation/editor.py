@@ -18,6 +18,7 @@ from unmask.diffusion.fill import Denoiser
 from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.settings import Use
 from unmask.errors import ConfigError
+from unmask.generation.arguments import checked
 from unmask.generation.prompts import has_text
 from unmask.generation.sampler import Options, Request, Sampler, draws
 from unmask.progress import rough_duration, say
@@ -58,6 +59,7 @@ class Editor:
         return editor
 
     @draws
+    @checked
     @torch.no_grad()
     def canvas(
         self, size: int | tuple[int, int], prompt: str | Sequence[str] = "", **how: Unpack[Options]

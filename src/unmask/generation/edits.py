@@ -23,6 +23,7 @@ from unmask.diffusion.guidance import Guided, without_context
 from unmask.diffusion.inpaint import choose_positions, refill
 from unmask.diffusion.likelihood import likelihood_of
 from unmask.errors import ConfigError
+from unmask.generation.arguments import checked
 from unmask.generation.editor import Editor
 from unmask.generation.sampler import BATCH, Options, draws
 
@@ -31,6 +32,7 @@ PAIRS = 4  # of passes that find unlikely codes
 
 
 @draws
+@checked
 def inpaint(
     editor: Editor,
     image: Picture,
@@ -66,6 +68,7 @@ def inpaint(
 
 
 @draws
+@checked
 def vary(
     editor: Editor,
     image: Picture,
@@ -86,6 +89,7 @@ def vary(
 
 
 @draws
+@checked
 def extend(
     editor: Editor,
     image: Picture,

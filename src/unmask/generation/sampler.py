@@ -23,11 +23,13 @@ from unmask.diffusion.sample import sample_codes
 from unmask.diffusion.schedule import Curve
 from unmask.diffusion.settings import NOT_GIVEN, Changes, Settings, Use
 from unmask.errors import ConfigError
+from unmask.generation.arguments import checked
 from unmask.generation.prompts import Prompt, Words, has_text
 from unmask.models import prior_from, vocabulary_from
 from unmask.onnx.config import Backend
 from unmask.onnx.denoiser import make_denoiser
 from unmask.progress import say
+from unmask.reading import brief
 from unmask.storage.bundles import Bundle
 
 BATCH = 16  # pictures in memory at once
@@ -144,6 +146,7 @@ class Sampler:
                 f"an autoregressive prior reads captions before codes, so it cannot {task}", hint=hint
             )
 
+    @checked
     def request(
         self,
         use: Use,
@@ -158,6 +161,10 @@ class Sampler:
     ) -> Request:
         """What options ask for."""
         chosen = choose(use, self._sampling, settings, changes)
+        if guide is not None and not hasattr(guide, "sampler"):
+            raise ConfigError(
+                f"guide is {brief(guide)}, but should be a model", hint="guide=unmask.load('emoji')"
+            )
         if guide is not None and chosen.guidance == 1:
             raise ConfigError("at guidance 1 a guide has no effect", hint="--guidance 2")
         if seed is None:

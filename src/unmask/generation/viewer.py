@@ -17,6 +17,7 @@ from unmask.distributed import ALONE, Group
 from unmask.errors import ConfigError, DataError
 from unmask.evaluation.config import Evidence
 from unmask.evaluation.estimate import mean_of
+from unmask.generation.arguments import checked
 from unmask.generation.sampler import BATCH, Sampler
 
 
@@ -40,6 +41,7 @@ class Viewer:
     """Images to (B, N) codes of a few of them at a time."""
     sampler: Sampler
 
+    @checked
     @torch.no_grad()
     def score(
         self,
@@ -77,6 +79,7 @@ class Viewer:
         bits = bits_by_picture(join(processes.agreed(lambda: scores)), N)
         return Scores(bits.tolist(), *mean_of(bits))
 
+    @checked
     @torch.no_grad()
     def caption(
         self, pictures: Pictures | PixelSet, *, draws: int = 32, seed: int = 0
@@ -98,6 +101,7 @@ class Viewer:
             captions.append(words.count(drawn.codes))
         return captions
 
+    @checked
     @torch.no_grad()
     def classify(
         self,

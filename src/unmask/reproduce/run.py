@@ -20,7 +20,7 @@ from unmask.reproduce.plots import plot
 from unmask.reproduce.steps import Step
 from unmask.reproduce.verdicts import value
 from unmask.rng import generator
-from unmask.storage.files import accessing, write_bytes, write_csv, write_json
+from unmask.storage.files import accessing, check_folder, write_bytes, write_csv, write_json
 
 MAX_SEEDS = 20
 Results = dict[str, Any]
@@ -37,6 +37,7 @@ def reproduce(
     run: Callable[[list[str]], None],
 ) -> Path:
     """Do every step of the claims that is missing in ``out``; return the page of all that is there then."""
+    check_folder(out, "hold results", hint="name another:  --out runs/paper")
     bench, data = Bench(out, run), data or _pictures(scale, out)
     _say_plan(bench, scale, [step for claim in claims for step in _steps(claim, scale, data, seeds)])
     for seed in range(seeds):

@@ -60,10 +60,9 @@ def value(found: Mapping[str, Any], metric: str) -> Value | None:
     """A metric among what was found, if it is there, with the standard error that stands beside it."""
     if not isinstance(found.get(metric), int | float):
         return None
-    names = (f"{metric}_error", f"{metric}_standard_error")
+    names = [f"{metric}_error", f"{metric}_standard_error"]
+    names += ["standard_error"] if metric in ("bits", "bits_per_code", "nearer") else []
     errors = [found[name] for name in names if found.get(name) is not None]
-    if not errors and metric in ("bits", "bits_per_code", "nearer"):
-        errors = [found["standard_error"]]
     return Value(found[metric], errors[0] if errors else math.nan)
 
 

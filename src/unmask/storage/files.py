@@ -60,6 +60,17 @@ def accessing(path: Path, doing: str = "be written", *, hint: str | None = None)
         raise DataError(f"{path} cannot {doing}: {error.strerror}", hint=hint) from error
 
 
+def check_folder(
+    path: Path, doing: str, kind: type[UnmaskError] = DataError, *, hint: str | None = None
+) -> None:
+    """Refuse a path that is no folder to write in and cannot become one; nothing is made there."""
+    there = next(each for each in (path, *path.absolute().parents) if os.path.lexists(each))
+    problem = 0 if os.access(there, os.W_OK | os.X_OK) else errno.EACCES
+    problem = problem if there.is_dir() else errno.ENOTDIR
+    if problem:
+        raise kind(f"{path} cannot {doing}: {there}: {os.strerror(problem)}", hint=hint)
+
+
 def write_bytes(path: Path, data: bytes) -> None:
     """Put ``data`` at ``path``; a reader sees the old file or the new one, never a part.
 

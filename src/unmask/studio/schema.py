@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from unmask.diffusion.settings import RECOMMENDED, SETTINGS, Setting, Use
+from unmask.generation.arguments import LARGEST
 from unmask.studio.jobs import State
 from unmask.studio.limits import (
     FIELDS,
@@ -29,7 +30,7 @@ Picture = Annotated[
     ),
 ]
 Name = Annotated[str, Field(max_length=1024, description="One of the names that the server lists.")]
-Seed = Annotated[int, Field(ge=0, le=2**32 - 1, description="The same seed gives the same images.")]
+Seed = Annotated[int, Field(ge=-LARGEST, le=LARGEST, description="The same seed gives the same images.")]
 Count = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 Edge = Annotated[int, Field(ge=1, le=MAX_EDGE_PX)]
 Margin = Annotated[int, Field(ge=0, le=MAX_EDGE_PX)]

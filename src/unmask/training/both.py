@@ -149,7 +149,7 @@ def _settled(out: Path, asked: Plan) -> Plan:
             there = merge(Plan(data=""), read_json(out / PLAN))
             if not there.steps.keys() == there.paces.keys() == SHARES.keys() - {there.codec and "codec"}:
                 raise DamagedError("it has not the steps and the pace of each stage")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         Run.check_free(out)
         plan = _planned(asked)
         out.mkdir(parents=True, exist_ok=True)

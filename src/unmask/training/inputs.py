@@ -1,7 +1,7 @@
 """The inputs of a training: images, prepared once, and their codes, encoded once."""
 
 import shlex
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -98,8 +98,8 @@ def find_codes(
     else:
         codes = encode_data(model, data, images, processes, precision=precision)
     settled = merge(images, codes.stamp.images)
-    names = [field.name for field in fields(images) if field.name not in ("size", "cache", "workers")]
-    changed = [name for name in names if getattr(images, name) != getattr(settled, name)]
+    wanted, held = images.of_codes, settled.of_codes
+    changed = [name for name in held if wanted.get(name) != held[name]]
     if changed and processes.is_first:
         settings = ", ".join(f"{name.replace('_', '-')} {getattr(settled, name)}" for name in changed)
         say(f"the codes of {codes.stamp.data} were made with settings of their own, which hold: {settings}")

@@ -152,15 +152,12 @@ class PriorTask:
         self._curve = cost_curve(conditional, num_codes)
         bits, error = mean_of(bits_by_picture(conditional, num_codes))
         if not L:
-            return {"bits": bits, "standard_error": error}
+            return {"bits": bits} | _where_known(error)
         nothing = torch.full((L,), prior.mask_id)
         unconditional = self._score(everything, lambda rows: (Conditioned(prior, words=nothing), rows[:, L:]))
         estimate = mean_of(bits_by_picture(unconditional, num_codes))
-        metrics = {
-            "bits": estimate.value,
-            "standard_error": estimate.standard_error,
-            "bits_given_caption": bits,
-        }
+        metrics = {"bits": estimate.value} | _where_known(estimate.standard_error)
+        metrics["bits_given_caption"] = bits
         captioned = everything[(self._words != prior.mask_id).all(1).numpy()]
         if len(captioned) and not prior.causal:  # a causal one sees no codes before words
             words = self._score(captioned, lambda rows: (Conditioned(prior, codes=rows[:, L:]), rows[:, :L]))
@@ -235,6 +232,11 @@ class PriorTask:
         captions = [caption for caption in self._train.captions if caption]
         chosen = captions[:: math.ceil(len(captions) / MAX_CAPTIONS)] if captions else []
         return {"prior_captions": chosen} if chosen else {}
+
+
+def _where_known(error: float) -> dict[str, float]:
+    """The standard error as a metric; one image has none."""
+    return {} if math.isnan(error) else {"standard_error": error}
 
 
 def reordered(caption: str, rng: torch.Generator) -> str:

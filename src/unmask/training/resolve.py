@@ -72,7 +72,8 @@ def resized(settings: CodecTraining, size_px: int) -> dict[str, Any]:
         raise ConfigError(
             f"images of {size_px} pixels do not divide into {grid}×{grid} codes, as the preset has them, "
             "of 2, 4, 8 … pixels each; a prior of more codes is slow, and one of fewer sees little",
-            hint=f"--images.size {below} or {2 * below}; or another grid, by  --codec.multipliers 1 2 4",
+            hint=f"--size {below} or {2 * below}; "
+            "another grid:  unmask train codec DATA --codec.multipliers 1 2 4",
         )
     more = factor.bit_length() - codec.factor.bit_length()
     levels = codec.multipliers[-more:] if more < 0 else codec.multipliers[:1] * more + codec.multipliers

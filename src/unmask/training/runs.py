@@ -57,7 +57,8 @@ class Run:
 
     @classmethod
     def check_free(cls, folder: Path) -> None:
-        """Refuse a folder in which there is a run."""
+        """Refuse a folder in which there is a run, and a path that cannot become a folder."""
+        files.check_folder(folder, "hold a run", RunError, hint="name another:  --out runs/another")
         if cls.is_at(folder):
             hint = f"go on with it by --resume, or name another:  --out {files.free_name(folder)}"
             raise RunError(f"{folder} already holds a run", hint=hint)

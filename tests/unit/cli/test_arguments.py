@@ -1,6 +1,7 @@
 """What several commands take is the same in all of them, in its type and in its words."""
 
 import os
+import re
 from dataclasses import fields
 from importlib import import_module
 from typing import get_type_hints
@@ -11,7 +12,7 @@ from PIL import Image
 
 from unmask.cli import arguments
 from unmask.cli.main import COMMANDS, run_command
-from unmask.errors import ConfigError, UnmaskError
+from unmask.errors import ConfigError, DataError, UnmaskError
 
 SHARED = {
     "model": {arguments.Model, arguments.AnyModel},
@@ -84,6 +85,7 @@ def test_a_device_that_is_not_there_is_refused_in_a_sentence(words, tmp_path, mo
     [
         "sample emoji --count 99999999999999",
         "sample emoji --batch 1000001",
+        "sample emoji --count 1e3",
         "sample emoji --seed 99999999999999999999999999",
         "sample emoji --steps 99999999999999",
         "sample emoji --top-k 99999999999999999999999999",
@@ -119,8 +121,16 @@ def test_an_argument_that_nobody_can_follow_is_refused_in_a_sentence(words, tmp_
         run_command(words.split())
     if refusal.type is SystemExit:  # by the parser itself
         assert refusal.value.code == 2
-        assert "beyond" in capfd.readouterr().err
+        assert re.search("beyond|is no whole number", capfd.readouterr().err)
     assert not (tmp_path / "~nobody-of-that-name").exists()
+
+
+@pytest.mark.parametrize("out", ["file", "file/below", "/dev/null"])
+def test_a_reproduction_is_refused_where_no_folder_can_be(out, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match=r"cannot hold results: \S+: Not a directory\n  name another"):
+        run_command(["reproduce", "speed", "--quick", "--out", out])
 
 
 def test_a_path_may_begin_with_the_home_folder(tmp_path, monkeypatch):

@@ -57,6 +57,14 @@ def test_what_is_written_is_read():
         assert json.loads(picture.text[KEY])["prompt"] == SAID.prompt  # for other programs, too
 
 
+def test_the_first_image_of_the_first_seed_says_so_too():
+    said = json.loads(str(Provenance()))
+    assert said.items() >= {"task": "sample", "seed": 0, "number": 0}.items()
+    assert said.keys() == {"task", "seed", "number", "settings"}
+    before = b'{"task": "sample", "settings": {"steps": 9}}'  # a file of a version that left them out
+    assert provenance.parse(before) == Provenance(settings=Settings(steps=9))
+
+
 @given(st.builds(Provenance, seed=st.integers(0, 2**63 - 1), prompt=st.none() | st.text()))
 def test_any_seed_and_prompt_come_back(said):
     assert provenance.parse(str(said).encode()) == said

@@ -3,7 +3,8 @@
 import pytest
 
 from unmask.demo.chapters import CHAPTERS
-from unmask.demo.run import MARK, make_room
+from unmask.demo.run import MARK, make_room, run_demo
+from unmask.demo.story import Demo
 from unmask.errors import DataError
 
 
@@ -29,3 +30,10 @@ def test_a_place_that_cannot_be_a_folder_is_one_sentence(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="cannot hold a demo"):
         make_room(tmp_path / "file", CHAPTERS)
+
+
+def test_a_place_that_cannot_be_a_folder_is_refused_before_images_are_prepared(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(Demo, "check", lambda demo: pytest.fail("images were prepared"))
+    with pytest.raises(DataError, match=r"file cannot hold a demo: .*Not a directory"):
+        run_demo(Demo("emoji", "emoji-3d", tmp_path / "file", lambda words: None))

@@ -16,6 +16,8 @@ from fastapi.testclient import TestClient
 from PIL import Image
 
 from tests.untrained import untrained
+from unmask.errors import ConfigError
+from unmask.generation.arguments import LARGEST
 from unmask.pipeline import Pipeline
 from unmask.studio import inspection, tasks
 from unmask.studio.api import Studio
@@ -115,6 +117,20 @@ class TestPictures:
         assert ask("reconstruct", image=encode(picture, kind))["state"] == "done"
 
 
+@pytest.mark.parametrize("seed", [-1, 2**32, LARGEST, -LARGEST])
+def test_every_seed_of_the_library_can_be_drawn_and_looked_at(ask, fetch, model, encode, seed):
+    (drawn,) = model.sample(1, steps=2, seed=seed)
+    assert same(fetch(ask("sample", count=1, steps=2, seed=seed)), [drawn])
+    assert ask("score", image=encode(drawn), draws=1, seed=seed)["state"] == "done"
+
+
+@pytest.mark.parametrize("seed", [LARGEST + 1, -LARGEST - 1])
+def test_no_other_seed_can_be_drawn(client, model, seed):
+    assert client.post("/api/v1/sample", json={"seed": seed}).status_code == 422
+    with pytest.raises(ConfigError, match=r"seed .* is not from -9,007,199,254,740,991 to 9,"):
+        model.sample(1, steps=2, seed=seed)
+
+
 class TestRefusals:
     def refused(self, client, kind, status=422, **request):
         answer = client.post(f"/api/v1/{kind}", json=request)
@@ -165,7 +181,7 @@ class TestRefusals:
             ({"steps": 100_000}, "steps"),
             ({"temperature": -1}, "temperature"),
             ({"schedule": "fast"}, "schedule"),
-            ({"seed": -1}, "seed"),
+            ({"seed": 2**53}, "seed"),
             ({"out": "/etc/passwd"}, "out"),
         ],
     )

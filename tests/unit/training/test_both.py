@@ -163,6 +163,13 @@ def test_a_plan_says_what_is_wrong_with_it():
     assert list(both._cautions(replace(plan, hours=1, codec="emoji", steps={"prior": 50}))) == []
 
 
+@pytest.mark.parametrize("place", ["file", "file/below", "/dev/null"])
+def test_a_place_that_cannot_be_a_folder_is_one_sentence(asked, tmp_path, place):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match=r"cannot hold a run: \S+: Not a directory\n  name another:  --out"):
+        train_both(tmp_path / place, asked)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -28,7 +28,9 @@ def test_larger_pictures_get_levels_of_few_channels():
 
 @pytest.mark.parametrize("size", [100, 8, 96])
 def test_a_size_that_does_not_divide_is_explained(size):
-    with pytest.raises(ConfigError, match=r"into 16×16 codes(.|\n)*--images.size \d+ or \d+; .*multipliers"):
+    with pytest.raises(
+        ConfigError, match=r"into 16×16 codes(.|\n)*  --size \d+ or \d+; .*train codec .*multipliers"
+    ):
         resized(codec_preset("emoji"), size)
 
 

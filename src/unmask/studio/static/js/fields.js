@@ -5,7 +5,6 @@ import { button, el, select } from "./dom.js";
 let count = 0;
 const fresh = () => `field-${(count += 1)}`;
 
-const SEEDS = 2 ** 32;
 export const newSeed = () => crypto.getRandomValues(new Uint32Array(1))[0];
 
 /** A value as people read it: null is all, two numbers are a beginning and an end. */
@@ -54,7 +53,13 @@ export class Fields {
   /** The seed, new for every run unless it is held. */
   seed() {
     const id = fresh();
-    const input = box({ id, name: "seed", min: 0, max: SEEDS - 1, value: newSeed() });
+    const input = box({
+      id,
+      name: "seed",
+      min: Number.MIN_SAFE_INTEGER,
+      max: Number.MAX_SAFE_INTEGER,
+      value: newSeed(),
+    });
     this.hold = el("input", { type: "checkbox", name: "hold" });
     input.addEventListener("input", () => (this.hold.checked = true));
     const dice = button("New seed", { symbol: "dice", bare: true, onclick: () => (input.value = newSeed()) });

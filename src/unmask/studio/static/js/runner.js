@@ -6,7 +6,6 @@ import { button, el } from "./dom.js";
 import { Queue } from "./queue.js";
 import { recall, remember } from "./store.js";
 
-const SEEDS = 2 ** 32;
 const DOING = { reconstruct: "Reconstructing", score: "Scoring", caption: "Captioning" };
 
 export class Runner {
@@ -77,7 +76,7 @@ export class Runner {
     if (this.later) this.queue.set([entry, ...this.queue.entries]);
     if (!end || this.later) return;
     if (end.state === "done" && this.endless.checked && !this.queue.entries.length) {
-      const seed = (entry.request.seed + 1) % SEEDS;
+      const seed = entry.request.seed < Number.MAX_SAFE_INTEGER ? entry.request.seed + 1 : 0;
       this.queue.add({ ...entry, request: { ...entry.request, seed } });
     }
     if (this.queue.entries.length) this.next();
