@@ -36,6 +36,7 @@ After a stop, run the same command again to continue. With a larger --count, onl
 drawn. The same seed gives the same images, in one process or in several. What the settings do:
 docs/sampling.md."""
 
+AS_IN_TRAINING = Path("data")  # unless there is a file of that name
 SHEET = 64  # pictures of a sheet
 MOVING = 16  # pictures of an animation
 FRAMES, FRAME_MS, LAST_FRAME_MS = 32, 120, 2000
@@ -48,7 +49,8 @@ class Arguments(Sampling):
     prompt: Annotated[str | None, Positional, arg(metavar="PROMPT")] = None
     """Prompt, for models trained on captions. None: captions as in training. '': unconditional."""
     captions: Path | None = None
-    """A text file with a prompt per line, one for each image, repeated as needed."""
+    """A text file with a prompt per line, one for each image, repeated as needed. data: captions as in
+    training, the default without a prompt."""
     negative: str = ""
     """Negative prompt: what guidance moves away from."""
     guide: str | None = None
@@ -84,7 +86,7 @@ def main(argv: list[str]) -> None:
         arguments.out,
         model,
         arguments.seed,
-        prompt=read_prompts(arguments.captions) if arguments.captions else arguments.prompt,
+        prompt=arguments.prompt if arguments.captions is None else read_prompts(arguments.captions),
         negative=arguments.negative,
         guide=guide,
         **arguments.sampling.keywords,
@@ -102,8 +104,10 @@ def main(argv: list[str]) -> None:
             _write_animation(arguments.gif, model, film)
 
 
-def read_prompts(path: Path) -> list[str]:
-    """The lines of a text file."""
+def read_prompts(path: Path) -> list[str] | None:
+    """The lines of a text file; None, which is captions as in training, for ``data``."""
+    if path == AS_IN_TRAINING and not path.is_file():
+        return None
     try:
         lines = lines_of(read_bytes(path).decode())
     except (OSError, ValueError) as error:
