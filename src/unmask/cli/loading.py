@@ -43,6 +43,11 @@ def load_shared(
         return load_model(model, str(processes.device), backend, precision), processes
 
 
+def load_guide(guide: str | None, device: str, precision: Precision) -> "Pipeline | None":
+    """The model that ``--guide`` names, if it does."""
+    return load_shared(guide, device, precision=precision)[0] if guide else None
+
+
 def is_picture(data: str) -> bool:
     """Whether images are named by the file of a single one."""
     return Path(data).suffix.lower() in SUFFIXES and Path(data).is_file()

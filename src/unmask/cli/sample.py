@@ -8,8 +8,15 @@ import tyro
 from PIL import Image
 from tyro.conf import Positional, arg
 
-from unmask.cli.arguments import Amount, Sampling, SettingsOption, command_line, settings_flags
-from unmask.cli.loading import load_shared
+from unmask.cli.arguments import (
+    Amount,
+    GuideOption,
+    Sampling,
+    SettingsOption,
+    command_line,
+    settings_flags,
+)
+from unmask.cli.loading import load_guide, load_shared
 from unmask.cli.pictures import check_out, write_file, write_sheet
 from unmask.cli.results import emit
 from unmask.data.pictures import encoded
@@ -53,8 +60,7 @@ class Arguments(Sampling):
     training, the default without a prompt."""
     negative: str = ""
     """Negative prompt: what guidance moves away from."""
-    guide: str | None = None
-    """Autoguidance: a weaker model that guidance moves away from, such as an earlier checkpoint."""
+    guide: GuideOption = None
     count: Amount = 16
     """Number of images that the folder will have."""
     seed: int = 0
@@ -81,14 +87,13 @@ def main(argv: list[str]) -> None:
     arguments = tyro.cli(Arguments, args=argv, prog="unmask sample", description=HELP)
     device, precision = arguments.device, arguments.precision
     model, processes = load_shared(arguments.model, device, arguments.backend, precision)
-    guide = load_shared(arguments.guide, device, precision=precision)[0] if arguments.guide else None
     folder = SampleFolder(
         arguments.out,
         model,
         arguments.seed,
         prompt=arguments.prompt if arguments.captions is None else read_prompts(arguments.captions),
         negative=arguments.negative,
-        guide=guide,
+        guide=load_guide(arguments.guide, device, precision),
         **arguments.sampling.keywords,
     )
     film: list[Tensor] = []
