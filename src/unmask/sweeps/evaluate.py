@@ -11,6 +11,7 @@ import numpy as np
 
 from unmask.data.captions import Caption
 from unmask.data.pixels import PixelSet
+from unmask.data.splits import SingleImageError
 from unmask.diffusion.choose import combinations
 from unmask.diffusion.settings import Settings
 from unmask.distributed import ALONE, Group
@@ -89,7 +90,7 @@ def evaluate(
     if is_statistics(data):
         real, side = _saved(model, data, what, metrics), "all"
     else:
-        real = _real(model, data, side, processes, captions="auto" if by_label else "none")
+        real = _real(model, data, what, side, processes, captions="auto" if by_label else "none")
     compared = _compared(model, data, what, real, processes)
     count = count if compared is None else len(compared)
     labels = _labels(model, real, count, seed) if by_label else {}
@@ -123,7 +124,7 @@ def _compared(
 ) -> PixelSet | None:
     """The images to compare with the real ones, unless samples: other real ones, or reconstructions."""
     if what == "validation":
-        return _real(model, data, "validation", processes)
+        return _real(model, data, what, "validation", processes)
     if what == "reconstructions":
         assert isinstance(real, PixelSet), "statistics are for samples"
         return reconstructed(model.codec, model.fingerprint, real)
@@ -259,8 +260,13 @@ def _labels(model: Pipeline, real: PixelSet | Statistics, count: int, seed: int)
     return dict(sorted(enough.items()))
 
 
-def _real(model: Pipeline, data: str, side: Side, processes: Group, captions: str = "none") -> PixelSet:
-    pixels = model.open(data, None if side == "all" else side, captions=captions, processes=processes)
+def _real(
+    model: Pipeline, data: str, what: What, side: Side, processes: Group, captions: str = "none"
+) -> PixelSet:
+    try:
+        pixels = model.open(data, None if side == "all" else side, captions=captions, processes=processes)
+    except SingleImageError:
+        raise SingleImageError("--split all" if what != "validation" else None) from None
     if not len(pixels):
         raise DataError(f"{data} has no images on the side {side} of its split", hint="--split all")
     return pixels
