@@ -37,7 +37,7 @@ from unmask.data.config import ImagesConfig
 from unmask.data.pictures import Pictures, squares_of
 from unmask.data.pixels import PixelSet, open_set
 from unmask.data.provenance import inscribed
-from unmask.data.splits import Part
+from unmask.data.splits import Part, SingleImageError
 from unmask.data.transforms import to_pictures, to_tensor
 from unmask.devices import Precision, require_device
 from unmask.diffusion.choose import choose
@@ -199,7 +199,10 @@ class Pipeline:
         if split is None:
             small = min(images.min_side, self.image_size)
             images = replace(images, validation=0, crop="centre", min_side=small)
-        return open_set(data, images, split, keep=keep, processes=processes)
+        try:
+            return open_set(data, images, split, keep=keep, processes=processes)
+        except SingleImageError:
+            raise SingleImageError from None  # a model's split is settled: no setting of it is a way out
 
     def settings(self, use: Use, base: Settings | str | None = None, **changes: Unpack[Changes]) -> Settings:
         """The settings that a call with ``settings=base`` and these ``changes`` would use."""

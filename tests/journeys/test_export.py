@@ -35,7 +35,7 @@ def test_a_halved_model_is_half_the_size_and_halved_again_the_same(shell, model,
 
 def test_graphs_take_pictures_to_codes_and_back_and_fill_codes_in(shell, model, tmp_path):
     said = shell("export", model, "--to", "onnx", "--int8", "--out", "graphs")
-    names = ["decoder.onnx", "encoder.onnx", "prior-int8.onnx", "prior.onnx"]
+    names = ["decoder.onnx", "encoder.onnx", "prior-int8.onnx", "prior.json", "prior.onnx"]
     assert sorted(path.name for path in (tmp_path / "graphs").iterdir()) == names
     assert "prior-int8.onnx" in said
 

@@ -101,6 +101,10 @@ BackendOption = Annotated[
         "CPU (docs/models.md)."
     ),
 ]
+GuideOption = Annotated[
+    str | None,
+    arg(help="Autoguidance: a weaker model that guidance moves away from, such as an earlier checkpoint."),
+]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,8 @@ from typing import Annotated
 import tyro
 from tyro.conf import Positional, arg
 
-from unmask.cli.arguments import Drawing, SettingsOption, command_line, settings_flags
-from unmask.cli.loading import load_model
+from unmask.cli.arguments import Drawing, GuideOption, SettingsOption, command_line, settings_flags
+from unmask.cli.loading import load_guide, load_model
 from unmask.cli.pictures import check_out
 from unmask.cli.results import emit
 from unmask.data.folders import write_beside
@@ -39,6 +39,7 @@ class Arguments(Drawing):
     """Prompt, for models trained on captions. Several are placed along the longer side."""
     negative: str = ""
     """Negative prompt: what guidance moves away from."""
+    guide: GuideOption = None
     sampling: SettingsOption = settings_flags("canvas")
 
 
@@ -48,7 +49,9 @@ def main(argv: list[str]) -> None:
     size = parse_size(arguments.size)
     check_out(arguments.out)
     model = load_model(arguments.model, arguments.device, arguments.backend, arguments.precision)
-    picture = model.canvas(size, arguments.prompts, negative=arguments.negative, **arguments.keywords)
+    guide = load_guide(arguments.guide, arguments.device, arguments.precision)
+    how = {"negative": arguments.negative, "guide": guide} | arguments.keywords
+    picture = model.canvas(size, arguments.prompts, **how)
     (path,) = write_beside([picture], arguments.out)
     emit(f"{size[0]}×{size[1]} pixels: {path}", picture=path, drawn=picture.info[KEY])
 

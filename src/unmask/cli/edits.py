@@ -1,6 +1,6 @@
 """What the commands that change an image share: arguments, and the way from an image to its versions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, field
 from functools import partial
 from pathlib import Path
@@ -12,13 +12,14 @@ from tyro.conf import Positional, arg
 from unmask.cli.arguments import (
     Amount,
     Drawing,
+    GuideOption,
     PromptFlags,
     PromptOption,
     SettingsOption,
     command_line,
     settings_flags,
 )
-from unmask.cli.loading import load_model
+from unmask.cli.loading import load_guide, load_model
 from unmask.cli.pictures import check_out
 from unmask.cli.results import emit
 from unmask.data.folders import edit_folder, write_beside
@@ -50,27 +51,32 @@ class EditArguments(Drawing):
     rank: bool = False
     """Sort the versions by the likelihood of their new codes, the most likely first."""
     prompted: PromptOption = field(default_factory=PromptFlags)
+    guide: GuideOption = None
     sampling: SettingsOption = settings_flags("edit")
 
     def draw(self, how: Literal["inpaint", "extend", "vary"], out: Path, **given: Any) -> None:
         """Draw versions by the model's method of that name, told what is ``given`` too, and write them."""
-        opened = partial(load_model, self.model, self.device, self.backend, self.precision)
-        options = given | {"count": self.count, "rank": self.rank} | asdict(self.prompted) | self.keywords
         if self.image.is_dir():
             place = out.with_suffix("") if out.suffix == ".png" else out
-            edit = getattr(opened(), how)
-            paths = edit_folder(lambda file: edit(file, **options | {"progress": False}), self.image, place)
+            paths = edit_folder(partial(self._edit(how, given), progress=False), self.image, place)
             emit("\n".join(map(str, paths)), pictures=paths)
             return
         check_out(out)
         before = open_picture(self.image)  # what is no picture is refused before a model is opened
-        pictures = getattr(opened(), how)(self.image, **options)
+        pictures = self._edit(how, given)(self.image)
         paths = write_beside(pictures, out)
         emit("\n".join(map(str, paths)), pictures=paths, drawn=[one.info[KEY] for one in pictures])
         sheet = sheet_of(before, pictures, (given.get("left", 0), given.get("top", 0)))
         (path,) = write_beside([sheet], out.with_stem(f"{out.stem}-sheet"))
         say(f"before and after: {path}")
         emit(sheet=path)
+
+    def _edit(self, how: str, given: dict[str, Any]) -> Callable[..., list[Image.Image]]:
+        """The model's method of that name, told all but the image."""
+        model = load_model(self.model, self.device, self.backend, self.precision)
+        guide = load_guide(self.guide, self.device, self.precision)
+        options = {"count": self.count, "rank": self.rank, "guide": guide} | asdict(self.prompted)
+        return partial(getattr(model, how), **given | options | self.keywords)
 
 
 def sheet_of(

@@ -10,13 +10,14 @@ from rich.table import Table
 from unmask.cli.arguments import (
     Amount,
     AnyModel,
+    GuideOption,
     OptionalData,
     Sampling,
     SettingsOption,
     command_line,
     settings_flags,
 )
-from unmask.cli.loading import load_shared
+from unmask.cli.loading import load_guide, load_shared
 from unmask.cli.results import emit
 from unmask.errors import ConfigError
 from unmask.evaluation.config import COLUMNS, Side, What, metrics_named
@@ -65,6 +66,7 @@ class Arguments(Sampling):
     """Random halves of the samples from which standard errors are computed. 0: none."""
     out: Path = Path("evaluation")
     """Folder for samples, table and plot."""
+    guide: GuideOption = None
     sampling: SettingsOption = settings_flags("sample", swept=True)
 
 
@@ -93,6 +95,7 @@ def main(argv: list[str]) -> None:
         out=arguments.out,
         batch=arguments.batch,
         by_label=arguments.by_label,
+        guide=load_guide(arguments.guide, arguments.device, arguments.precision),
         bar=bar,
         tell=say if processes.is_first else None,
         processes=processes,

@@ -91,22 +91,24 @@ def _read(path: Path) -> bytes:
 
 
 def _to_onnx(model: "Bundle", arguments: Arguments) -> None:
-    from unmask.models import codec_from, prior_from
+    from unmask.models import codec_from, prior_from, vocabulary_from
     from unmask.onnx import export
 
-    folder = arguments.out
-    if folder.is_dir() and any(path.suffix != ".onnx" for path in folder.iterdir()):
+    folder, ours = arguments.out, (*export.GRAPHS, export.ABOUT)
+    if folder.is_dir() and any(path.suffix != ".onnx" and path.name not in ours for path in folder.iterdir()):
         raise DataError(f"{folder} holds something else than graphs", hint="name a folder that is new")
     with (
         stderr().status("tracing the networks"),
-        replace_folder(folder, export.GRAPHS) as partial,
+        replace_folder(folder, ours) as partial,
     ):
         export.export_codec(codec_from(model.codec), model.image_size, partial)
         if model.prior:
-            export.export_prior(prior_from(model.prior), partial)
+            prior, vocabulary = prior_from(model.prior), vocabulary_from(model.prior)
+            export.export_prior(prior, partial)
+            export.describe_prior(prior, vocabulary.words if vocabulary else (), model.image_size, partial)
             if arguments.int8:
                 export.round_prior(partial)
-    sizes = {path: path.stat().st_size for path in sorted(folder.iterdir()) if path.name in export.GRAPHS}
+    sizes = {path: path.stat().st_size for path in sorted(folder.iterdir()) if path.name in ours}
     emit("\n".join(f"{path}  {size / 1e6:.1f} MB" for path, size in sizes.items()), bytes=sizes)
 
 

@@ -12,7 +12,7 @@ from unmask.cli.pictures import check_out
 from unmask.cli.results import emit, listed
 from unmask.distributed import Processes
 from unmask.errors import ConfigError
-from unmask.evaluation.config import metrics_named
+from unmask.evaluation.config import OF_FEATURES, metrics_named
 from unmask.evaluation.protocol import AT_INCEPTION, RESIZE, Protocol, caution
 from unmask.evaluation.results import as_text, plain
 from unmask.progress import bar, say
@@ -28,7 +28,7 @@ HELP = """Compare two sets of images: FID, KID, precision, recall, density and c
   unmask fid samples/ photos/ --size 64 --metrics fid,kid  centre squares of 64 pixels
   unmask fid photos/ --save stats.safetensors              mean and covariance, enough for fid
   unmask fid photos/ --save stats.safetensors --features   and the features, which kid and prdc need
-  unmask fid samples/ stats.safetensors                    without the images
+  unmask fid samples/ stats.safetensors --metrics fid      without the images
   unmask fid samples/ photos/ --json                       one JSON object on standard output
 
 B is the reference: precision is the share of A that is near B, recall the share of B that is near A. Without
@@ -70,14 +70,19 @@ class Arguments:
 def main(argv: list[str]) -> None:
     """Compare and print, or save."""
     arguments = tyro.cli(Arguments, args=argv, prog="unmask fid", description=HELP)
-    metrics = metrics_named(arguments.metrics)
+    metrics = metrics_named(arguments.metrics, OF_FEATURES)
     from unmask.evaluation.compare import compare
     from unmask.evaluation.statistics import statistics_of
 
     sets = [spec for spec in (arguments.a, arguments.b) if spec is not None]
     processes = Processes(arguments.device)
     a, *others = statistics_of(
-        sets, size=arguments.size, device=processes.device, bar=bar, processes=processes
+        sets,
+        size=arguments.size,
+        metrics=metrics if arguments.b else (),
+        device=processes.device,
+        bar=bar,
+        processes=processes,
     )
     if not processes.is_first:
         return

@@ -10,6 +10,7 @@ from unmask.data.base import SUFFIXES
 from unmask.data.pictures import squares_of
 from unmask.data.pixels import PixelSet
 from unmask.data.sources import open_source
+from unmask.data.splits import SingleImageError
 from unmask.devices import Precision
 from unmask.distributed import ALONE, Group, Processes
 from unmask.errors import DataError
@@ -43,6 +44,11 @@ def load_shared(
         return load_model(model, str(processes.device), backend, precision), processes
 
 
+def load_guide(guide: str | None, device: str, precision: Precision) -> "Pipeline | None":
+    """The model that ``--guide`` names, if it does."""
+    return load_shared(guide, device, precision=precision)[0] if guide else None
+
+
 def is_picture(data: str) -> bool:
     """Whether images are named by the file of a single one."""
     return Path(data).suffix.lower() in SUFFIXES and Path(data).is_file()
@@ -62,7 +68,10 @@ def open_images(
         return PixelSet([Path(data).name], np.arange(1), lambda rows: pixels[rows], [data])
     if split == "all":
         return model.open(data, captions=captions, processes=processes)
-    side = model.open(data, split, captions=captions, processes=processes)
+    try:
+        side = model.open(data, split, captions=captions, processes=processes)
+    except SingleImageError:
+        raise SingleImageError("--split all") from None
     if not len(side):
         raise DataError(f"{data} has no images on that side of its split", hint="--split all")
     total = len(open_source(data))

@@ -8,8 +8,15 @@ import tyro
 from PIL import Image
 from tyro.conf import Positional, arg
 
-from unmask.cli.arguments import Amount, Sampling, SettingsOption, command_line, settings_flags
-from unmask.cli.loading import load_shared
+from unmask.cli.arguments import (
+    Amount,
+    GuideOption,
+    Sampling,
+    SettingsOption,
+    command_line,
+    settings_flags,
+)
+from unmask.cli.loading import load_guide, load_shared
 from unmask.cli.pictures import check_out, write_file, write_sheet
 from unmask.cli.results import emit
 from unmask.data.pictures import encoded
@@ -36,6 +43,7 @@ After a stop, run the same command again to continue. With a larger --count, onl
 drawn. The same seed gives the same images, in one process or in several. What the settings do:
 docs/sampling.md."""
 
+AS_IN_TRAINING = Path("data")  # unless there is a file of that name
 SHEET = 64  # pictures of a sheet
 MOVING = 16  # pictures of an animation
 FRAMES, FRAME_MS, LAST_FRAME_MS = 32, 120, 2000
@@ -48,11 +56,11 @@ class Arguments(Sampling):
     prompt: Annotated[str | None, Positional, arg(metavar="PROMPT")] = None
     """Prompt, for models trained on captions. None: captions as in training. '': unconditional."""
     captions: Path | None = None
-    """A text file with a prompt per line, one for each image, repeated as needed."""
+    """A text file with a prompt per line, one for each image, repeated as needed. data: captions as in
+    training, the default without a prompt."""
     negative: str = ""
     """Negative prompt: what guidance moves away from."""
-    guide: str | None = None
-    """Autoguidance: a weaker model that guidance moves away from, such as an earlier checkpoint."""
+    guide: GuideOption = None
     count: Amount = 16
     """Number of images that the folder will have."""
     seed: int = 0
@@ -79,14 +87,13 @@ def main(argv: list[str]) -> None:
     arguments = tyro.cli(Arguments, args=argv, prog="unmask sample", description=HELP)
     device, precision = arguments.device, arguments.precision
     model, processes = load_shared(arguments.model, device, arguments.backend, precision)
-    guide = load_shared(arguments.guide, device, precision=precision)[0] if arguments.guide else None
     folder = SampleFolder(
         arguments.out,
         model,
         arguments.seed,
-        prompt=read_prompts(arguments.captions) if arguments.captions else arguments.prompt,
+        prompt=arguments.prompt if arguments.captions is None else read_prompts(arguments.captions),
         negative=arguments.negative,
-        guide=guide,
+        guide=load_guide(arguments.guide, device, precision),
         **arguments.sampling.keywords,
     )
     film: list[Tensor] = []
@@ -102,8 +109,10 @@ def main(argv: list[str]) -> None:
             _write_animation(arguments.gif, model, film)
 
 
-def read_prompts(path: Path) -> list[str]:
-    """The lines of a text file."""
+def read_prompts(path: Path) -> list[str] | None:
+    """The lines of a text file; None, which is captions as in training, for ``data``."""
+    if path == AS_IN_TRAINING and not path.is_file():
+        return None
     try:
         lines = lines_of(read_bytes(path).decode())
     except (OSError, ValueError) as error:

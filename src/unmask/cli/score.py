@@ -14,6 +14,7 @@ from unmask.cli.loading import is_picture, load_shared, open_images
 from unmask.cli.pictures import check_out, write_sheet, write_table
 from unmask.cli.results import emit
 from unmask.data.pixels import PixelSet
+from unmask.data.splits import SingleImageError
 from unmask.data.transforms import contact_sheet, to_levels, to_pictures, to_tensor
 from unmask.distributed import Processes
 from unmask.errors import ConfigError
@@ -117,7 +118,10 @@ def _measured(mean: float, standard_error: float) -> str:
 def _fitted(model: "Pipeline", arguments: Arguments) -> "ScaleHead":
     from unmask.evaluation.pixel_likelihood import scale_head
 
-    pixels = model.open(arguments.fit) if arguments.fit else model.open(arguments.data, "train")
+    try:
+        pixels = model.open(arguments.fit) if arguments.fit else model.open(arguments.data, "train")
+    except SingleImageError:
+        raise SingleImageError("--fit photos/") from None
     with bar("fitting the spread of pixels", unit="steps") as report:
         return scale_head(
             model.codec, model.codec_fingerprint, pixels, steps=arguments.fit_steps, report=report

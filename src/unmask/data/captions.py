@@ -31,6 +31,7 @@ from unmask.reading import (
 )
 
 METADATA = ("metadata.jsonl", "metadata.csv")
+COLUMNS = ("text", "label")  # of a table; the first of those that it has holds the captions
 BESIDE = (".txt", ".cls", ".json")  # the first of those that an image has holds its caption
 NONE = "train without:  --images.captions none"
 
@@ -85,28 +86,28 @@ def _from_source(source: Source) -> Captions:
 
 
 def _from_metadata(source: Source) -> Captions:
-    texts: list[Caption] = [None] * len(source)
     tables: dict[str, dict[str, str]] = defaultdict(dict)  # by folder, by the file's own name
     for name in source.beside:
         folder, own = posixpath.split(name)
         if own in METADATA:
             tables[folder][own] = name
-    lines: dict[int, Place] = {}
+    placing = _Placing(source)
     for folder, names in tables.items():
         first = names[min(names, key=METADATA.index)]
-        _apply_table(source, source.read_beside(first), printable(first), folder, texts, lines)
+        placing.apply(source.read_beside(first), printable(first), folder)
     read = sorted({min(names, key=METADATA.index) for names in tables.values()})
     twice = [
         f"{', '.join(METADATA)} both stand in {f or '.'}" for f, names in tables.items() if len(names) > 1
     ]
     kinds = Counter(PurePosixPath(own).suffix for names in tables.values() for own in names)
-    return Captions(texts, " and ".join(read), kinds, twice)
+    return Captions(placing.texts, " and ".join(read), kinds, twice)
 
 
 def _from_file(source: Source, path: Path) -> Captions:
     if path.suffix in (".jsonl", ".csv"):
-        texts: list[Caption] = [None] * len(source)
-        _apply_table(source, _bytes_of(path), str(path), "", texts, {})
+        placing = _Placing(source)
+        placing.apply(_bytes_of(path), str(path), "")
+        texts = placing.texts
     elif path.suffix in (".txt", ".npy"):
         texts = read_list(path, len(source))
     else:
@@ -117,22 +118,29 @@ def _from_file(source: Source, path: Path) -> Captions:
     return Captions(texts, str(path))
 
 
-def _apply_table(
-    source: Source, data: bytes, name: str, folder: str, texts: list[Caption], lines: dict[int, Place]
-) -> None:
-    """Put the captions of a table's lines in their places; ``lines`` remembers which line each is of."""
-    index_of = {entry.name: index for index, entry in enumerate(source.entries)}
-    parse = _json_lines if name.endswith(".jsonl") else _csv_lines
-    for place, row in parse(_decoded(data, name), name):
-        if not isinstance(row.get("file_name"), str):
-            raise DataError(f"{place}: there is no file_name", hint=NONE)
-        image = printable(posixpath.normpath(posixpath.join(folder, row["file_name"])))
-        if image not in index_of:
-            raise DataError(f"{place}: {source.name} holds no image {image}", hint=NONE)
-        index = index_of[image]
-        if index in lines:
-            raise DataError(f"{place}: {image} has a caption already, by {lines[index]}", hint=NONE)
-        texts[index], lines[index] = _caption_in(row, place), place
+class _Placing:
+    """Puts the captions of tables in their places."""
+
+    def __init__(self, source: Source) -> None:
+        self.texts: list[Caption] = [None] * len(source)
+        self._name = source.name
+        self._index_of = {entry.name: index for index, entry in enumerate(source.entries)}
+        self._lines: dict[int, Place] = {}
+        """Which line captions an image."""
+
+    def apply(self, data: bytes, name: str, folder: str) -> None:
+        """Take the captions of a table's lines, whose names of files are relative to ``folder``."""
+        parse = _json_lines if name.endswith(".jsonl") else _csv_lines
+        for place, row in parse(_decoded(data, name), name):
+            if not isinstance(row.get("file_name"), str):
+                raise DataError(f"{place}: there is no file_name", hint=NONE)
+            image = printable(posixpath.normpath(posixpath.join(folder, row["file_name"])))
+            if image not in self._index_of:
+                raise DataError(f"{place}: {self._name} holds no image {image}", hint=NONE)
+            index = self._index_of[image]
+            if index in self._lines:
+                raise DataError(f"{place}: {image} has a caption already, by {self._lines[index]}", hint=NONE)
+            self.texts[index], self._lines[index] = _caption_in(row, place), place
 
 
 def _json_lines(text: str, name: str) -> Iterator[tuple[Place, dict[str, Any]]]:
@@ -146,7 +154,11 @@ def _csv_lines(text: str, name: str) -> Iterator[tuple[Place, dict[str, Any]]]:
     try:
         with parsing():
             for row in rows:
-                yield f"{name}, line {rows.line_num}", row
+                place = f"{name}, line {rows.line_num}"
+                column = next((column for column in COLUMNS if column in row), None)
+                if column and row[column] is None:
+                    raise DataError(f"{place} ends before {column}", hint=NONE)
+                yield place, row
     except DamagedError as error:
         raise DataError(f"{name}, line {rows.reader.line_num}: {error}", hint=NONE) from None
 
@@ -155,7 +167,8 @@ def _json_object(text: str, place: Place) -> dict[str, Any]:
     try:
         value = parse_json(text)
     except DamagedError as error:
-        raise DataError(f"{place} is not JSON: {error}", hint=NONE) from None
+        why = str(error) if "\n" in text else str(error).replace(": line 1 column ", ": column ")
+        raise DataError(f"{place} is not JSON: {why}", hint=NONE) from None
     if not isinstance(value, dict):
         raise DataError(f"{place} is not an object such as {{…}}", hint=NONE)
     return value
@@ -163,7 +176,7 @@ def _json_object(text: str, place: Place) -> dict[str, Any]:
 
 def _caption_in(row: dict[str, Any], place: Place) -> Caption:
     """The ``text``, else the ``label``, of a line; an empty one is no caption."""
-    for column in ("text", "label"):
+    for column in COLUMNS:
         if column in row:
             value = row[column]
             if value is not None and not isinstance(value, str | int):
@@ -196,7 +209,7 @@ def _caption_beside(source: Source, files: dict[str, str]) -> Caption:
     if not name.lower().endswith(".json"):
         return _tidy(text)
     row = _json_object(text, place)
-    return _caption_in(row, place) if row.keys() & {"text", "label"} else None
+    return _caption_in(row, place) if row.keys() & set(COLUMNS) else None
 
 
 def _from_folders(source: Source) -> Captions:

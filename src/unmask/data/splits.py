@@ -18,6 +18,14 @@ Split = Literal["train", "validation"]
 Part = Literal[Split, "pairs"]
 
 
+class SingleImageError(DataError):
+    """That there is nothing to split; what to type instead depends on the command."""
+
+    def __init__(self, hint: str | None = None) -> None:
+        message = "a single image, or copies of a single one, cannot be both trained on and held out"
+        super().__init__(message, hint=hint)
+
+
 def split_of(group: str, validation: float) -> Split:
     """The side of the split on which a group falls when ``validation`` of all groups are held out."""
     return "validation" if _place(group) < validation else "train"
@@ -36,10 +44,7 @@ def split(
     sides = {group: split_of(group, validation) for group in groups}
     if validation > 0 and len(set(sides.values())) < 2:
         if len(sides) < 2:
-            raise DataError(
-                "a single image, or copies of a single one, cannot be both trained on and held out",
-                hint="hold none out:  --images.validation 0",
-            )
+            raise SingleImageError("hold none out:  --images.validation 0")
         nearest = min(sides, key=lambda group: abs(_place(group) - validation))
         sides[nearest] = "train" if sides[nearest] == "validation" else "validation"
     rows: dict[Part, list[int]] = {"train": [], "validation": [], "pairs": []}

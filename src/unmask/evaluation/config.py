@@ -1,6 +1,6 @@
 """Names of metrics. Free of torch, so that ``--help`` is instant."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, cast
 
 from unmask.errors import ConfigError
@@ -13,20 +13,23 @@ COLUMNS: Mapping[Metric, tuple[str, ...]] = {
     "diversity": ("code_perplexity", "kind_perplexity"),
 }
 """The columns of each metric in a table of results."""
+METRICS = tuple(COLUMNS)
+OF_FEATURES: tuple[Metric, ...] = ("fid", "kid", "prdc")
+"""Those for which features of the images are enough."""
 
 
-def metrics_named(words: str) -> list[Metric]:
-    """The metrics in a list such as ``fid,kid``, each once."""
+def metrics_named(words: str, offered: Collection[Metric] = METRICS) -> list[Metric]:
+    """The metrics in a list such as ``fid,kid``, each once; all of them ``offered``."""
     names = list(dict.fromkeys(word.strip() for word in words.split(",")))
-    check_metrics(names)
+    check_metrics(names, offered)
     return cast(list[Metric], names)
 
 
-def check_metrics(names: Sequence[str]) -> None:
-    """Refuse what is no metric."""
-    if unknown := [name for name in names if name not in COLUMNS]:
+def check_metrics(names: Sequence[str], offered: Collection[Metric] = METRICS) -> None:
+    """Refuse what is no metric that is offered."""
+    if unknown := [name for name in names if name not in offered]:
         raise ConfigError(
-            f"there is no metric {unknown[0]!r}", hint=f"such as:  --metrics {','.join(COLUMNS)}"
+            f"there is no metric {unknown[0]!r}", hint=f"such as:  --metrics {','.join(offered)}"
         )
 
 

@@ -140,27 +140,39 @@ def statistics_of(
     sets: Sequence[str],
     *,
     size: int | None = None,
+    metrics: Sequence[Metric] = (),
     device: torch.device | str = "cpu",
     bar: Bar = no_bar,
     processes: Group = ALONE,
 ) -> list[Statistics]:
     """Those of sets of images and of files, all at one size: ``size``, or else that of the files.
 
-    Without either, whole images go to Inception at their own sizes. ``processes`` share the work.
+    Without either, whole images go to Inception at their own sizes. ``processes`` share the work. What does
+    not exist, and files that cannot serve the ``metrics``, are refused before anything is computed.
     """
     if size is not None and size < 1:
         raise ConfigError(f"--size {size} is not a number of pixels; 1 is the least")
     saved = {spec: load_statistics(Path(spec)) for spec in sets if is_statistics(spec)}
+    for one in saved.values():
+        one.require(metrics)
+    sources = {spec: _opened(spec) for spec in sets if spec not in saved}
     sizes = {one.size_px for one in saved.values()} | ({size} if size else set())
     if len(sizes) > 1:
         found = " and ".join(f"{size} px" if size else "images' own sizes" for size in sizes)
         raise ConfigError(f"only images of one size compare, and there are {found}")
     size = sizes.pop() if sizes else None
-    network = Inception().to(device) if len(saved) < len(set(sets)) else None
+    network = Inception().to(device) if sources else None
     return [
-        saved[spec] if spec in saved else _look(open_source(spec), network, size, bar, processes)
-        for spec in sets
+        saved[spec] if spec in saved else _look(sources[spec], network, size, bar, processes) for spec in sets
     ]
+
+
+def _opened(spec: str) -> Source:
+    """A set of images that has some, as far as its list says."""
+    source = open_source(spec)
+    if not len(source):
+        raise nothing_usable(source, [])
+    return source
 
 
 def _look(

@@ -2,14 +2,20 @@
 
 encoder.onnx     images (B, 3, S, S) float32 in [0, 1]                    -> codes (B, h, w) int64
 decoder.onnx     codes (B, h, w) int64                                    -> images (B, 3, S, S) float32
-prior.onnx       codes (B, N) int64, MASK = K; places (B, Q) int64        -> logits (B, Q, K) float32
+prior.onnx       codes (B, L + N) int64; places (B, Q) int64              -> logits (B, Q, E) float32
 prior-int8.onnx  the same with weights and activations of 8 bits
+prior.json       K, grid, image size, L and the words
+
+In a row the L words of the caption come first, then the N codes, row by row, and places count from the first
+word. Ids below K are codes, K is MASK, K + 1 ends a caption and is all that follows its end, and K + 2 + i is
+word i of ``words``. Without captions L is 0 and E is K; else E is K + 2 + the number of words. Logits of ids
+that cannot be at a place are −∞.
 """
 
 import logging
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,8 +26,10 @@ from torch import Tensor, nn
 from unmask.codec.autoencoder import Autoencoder
 from unmask.errors import ConfigError
 from unmask.prior.transformer import Transformer
+from unmask.storage.files import write_json
 
 ENCODER, DECODER, PRIOR, PRIOR_INT8 = "encoder.onnx", "decoder.onnx", "prior.onnx", "prior-int8.onnx"
+ABOUT = "prior.json"
 GRAPHS = (ENCODER, DECODER, PRIOR, PRIOR_INT8)
 OPSET = 18
 
@@ -52,6 +60,19 @@ def export_prior(prior: Transformer, folder: Path) -> None:
     codes = torch.zeros(2, prior.row_length, dtype=torch.int64)
     places = torch.zeros(2, 3, dtype=torch.int64)
     _export(prior, prior.at, {"codes": codes, "places": places}, "logits", folder / PRIOR)
+
+
+def describe_prior(prior: Transformer, words: Sequence[str], size_px: int, folder: Path) -> None:
+    """Write prior.json: what a program needs to know of rows, besides the graph."""
+    about = {
+        "codebook_size": prior.mask_id,
+        "mask_id": prior.mask_id,
+        "grid": list(prior.grid),
+        "image_size": size_px,
+        "caption_length": prior.caption_length,
+    }
+    ids = {"end_id": prior.mask_id + 1, "first_word_id": prior.mask_id + 2} if words else {}
+    write_json(folder / ABOUT, about | ids | {"words": list(words)})
 
 
 def round_prior(folder: Path) -> None:

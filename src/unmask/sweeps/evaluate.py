@@ -11,6 +11,7 @@ import numpy as np
 
 from unmask.data.captions import Caption
 from unmask.data.pixels import PixelSet
+from unmask.data.splits import SingleImageError
 from unmask.diffusion.choose import combinations
 from unmask.diffusion.settings import Settings
 from unmask.distributed import ALONE, Group
@@ -45,6 +46,7 @@ def evaluate(
     out: str | Path = "evaluation",
     batch: int = 16,
     by_label: bool = False,
+    guide: Pipeline | None = None,
     bar: Bar = no_bar,
     tell: Callable[[str], None] | None = None,
     processes: Group = ALONE,
@@ -69,6 +71,7 @@ def evaluate(
         out: Folder of samples and results.
         batch: Batch size of sampling.
         by_label: Also compare the samples of each label with its real images, if there are enough of both.
+        guide: A weaker model that guidance of the samples moves away from.
         bar: Makes progress bars.
         tell: Called beforehand with a sentence on the amount of work.
         processes: Who shares samples and features; the first one measures and writes.
@@ -78,22 +81,28 @@ def evaluate(
     _check(metrics, count, k, replicates, batch, what, side)
     if by_label and what != "samples":
         raise ConfigError(f"labels are those of samples, not of {what}", hint="--what samples")
+    if guide and what != "samples":
+        raise ConfigError(f"a guide is for samples, not for {what}", hint="--what samples")
     chosen = combinations("sample", model.sampling, settings, sweep) if what == "samples" else [None]
+    for one in chosen if guide else ():
+        model.sampler.request("sample", settings=one, guide=guide)  # refuses a guide without effect
     real: PixelSet | Statistics
     if is_statistics(data):
         real, side = _saved(model, data, what, metrics), "all"
     else:
-        real = _real(model, data, side, processes, captions="auto" if by_label else "none")
+        real = _real(model, data, what, side, processes, captions="auto" if by_label else "none")
     compared = _compared(model, data, what, real, processes)
     count = count if compared is None else len(compared)
     labels = _labels(model, real, count, seed) if by_label else {}
     protocol = _protocol(model, data, what, side, count, len(real))
     options = {"data": real.fingerprint, "seed": seed, "k": k, "replicates": replicates}
+    options |= {"guide": guide.fingerprint} if guide else {}
     results = Results(Path(out), model.fingerprint, protocol, options, keep=processes.is_first)
     extractor = inception_features(model.device)
     new = [one for one in chosen if one and results.missing(metrics, one)]
     if tell and new:
-        tell(effort(model, new, count, batch, 0 if isinstance(real, Statistics) else len(real), extractor))
+        num_real = 0 if isinstance(real, Statistics) else len(real)
+        tell(effort(model, new, count, batch, num_real, extractor, guide))
         if side == "train":
             tell("sooner, for a first look:  --split validation --count 50 --metrics kid --out quick")
     with bar(f"looking at {data}") as report:
@@ -101,7 +110,7 @@ def evaluate(
             real, model.codec, extractor, k=k, replicates=replicates, report=report, processes=processes
         )
     measuring = _Measuring(
-        model, seed, count, batch, metrics, compared, labels, reference, results, bar, processes
+        model, guide, seed, count, batch, metrics, compared, labels, reference, results, bar, processes
     )
     for one in chosen:
         measuring.complete(one)
@@ -115,7 +124,7 @@ def _compared(
 ) -> PixelSet | None:
     """The images to compare with the real ones, unless samples: other real ones, or reconstructions."""
     if what == "validation":
-        return _real(model, data, "validation", processes)
+        return _real(model, data, what, "validation", processes)
     if what == "reconstructions":
         assert isinstance(real, PixelSet), "statistics are for samples"
         return reconstructed(model.codec, model.fingerprint, real)
@@ -147,6 +156,7 @@ class _Measuring:
     """Measures one combination of settings after another."""
 
     model: Pipeline
+    guide: Pipeline | None
     seed: int
     count: int
     batch: int
@@ -181,7 +191,8 @@ class _Measuring:
             assert self.compared is not None
             pixels = self.compared
         else:
-            samples = SampleFolder(samples_folder(self.results.folder, one), self.model, self.seed, one)
+            place = samples_folder(self.results.folder, one)
+            samples = SampleFolder(place, self.model, self.seed, one, guide=self.guide)
             with self.bar(f"sampling, {settings_label(one)}") as report:
                 samples.fill(self.count, batch=self.batch, processes=self.processes, report=report)
             pixels = samples.pixels()
@@ -197,12 +208,18 @@ class _Measuring:
 
 
 def effort(
-    model: Pipeline, new: Sequence[Settings], count: int, batch: int, num_real: int, extractor: Extractor
+    model: Pipeline,
+    new: Sequence[Settings],
+    count: int,
+    batch: int,
+    num_real: int,
+    extractor: Extractor,
+    guide: Pipeline | None = None,
 ) -> str:
     """A sentence on the amount of work and, by a trial, the time that it takes."""
     N, batch, size = model.prior.num_positions, min(count, batch), model.image_size
     trial = Settings(guidance=new[0].guidance, steps=None if model.prior.causal else min(TRIED, N))
-    drawing = took(lambda: model.sample(batch, settings=trial, batch=batch)) / (trial.steps or N)
+    drawing = took(lambda: model.sample(batch, settings=trial, batch=batch, guide=guide)) / (trial.steps or N)
     looking = took(lambda: extractor(np.zeros((TRIED, size, size, 3), np.uint8))) / TRIED
     passes = [min(one.steps or N, N) for one in new]
     turns, num_looked = math.ceil(count / batch), num_real + count * len(new)
@@ -243,8 +260,13 @@ def _labels(model: Pipeline, real: PixelSet | Statistics, count: int, seed: int)
     return dict(sorted(enough.items()))
 
 
-def _real(model: Pipeline, data: str, side: Side, processes: Group, captions: str = "none") -> PixelSet:
-    pixels = model.open(data, None if side == "all" else side, captions=captions, processes=processes)
+def _real(
+    model: Pipeline, data: str, what: What, side: Side, processes: Group, captions: str = "none"
+) -> PixelSet:
+    try:
+        pixels = model.open(data, None if side == "all" else side, captions=captions, processes=processes)
+    except SingleImageError:
+        raise SingleImageError("--split all" if what != "validation" else None) from None
     if not len(pixels):
         raise DataError(f"{data} has no images on the side {side} of its split", hint="--split all")
     return pixels

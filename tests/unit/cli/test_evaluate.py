@@ -64,7 +64,7 @@ def test_how_much_there_is_to_do_is_said_beforehand(monkeypatch):
     model = SimpleNamespace(
         prior=SimpleNamespace(num_positions=64, causal=False),
         image_size=16,
-        sample=lambda count, settings, batch: asked.append((count, settings.steps, batch)) or asked,
+        sample=lambda count, settings, batch, guide: asked.append((count, settings.steps, batch)) or asked,
     )
     new = [Settings(steps=16), Settings()]
     said = evaluate.effort(model, new, 32, 16, 100, pixel_features())

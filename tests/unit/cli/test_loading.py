@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.untrained import untrained
 from unmask.cli.main import main, run_command
-from unmask.errors import BundleError, ConfigError
+from unmask.errors import BundleError, ConfigError, DataError
 from unmask.pipeline import load
+from unmask.storage import bundles
 
 
 @pytest.fixture
@@ -74,3 +76,28 @@ def test_the_help_of_train_lists_the_two_stages(capsys, flag):
         "unmask train codec --help",
         "unmask train prior --help",
     ]
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("score", "--split all"),
+        ("score --pixels --split all", "--fit photos/"),
+        ("reconstruct --no-fid", "--split all"),
+        ("evaluate", "--split all"),
+        ("evaluate --what validation", None),
+        ("classify", "--split all"),
+        ("neighbours", None),
+        ("retrieve", None),
+    ],
+)
+def test_a_set_of_one_image_is_refused_with_what_the_command_takes(tmp_path, monkeypatch, words, hint):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UNMASK_CACHE", str(tmp_path / "cache"))
+    bundles.save(untrained(words=("cat", "dog")), tmp_path / "model")
+    (tmp_path / "one").mkdir()
+    Image.new("RGB", (16, 16)).save("one/0.png")
+    command, *options = words.split()
+    with pytest.raises(DataError, match="both trained on and held out") as error:
+        run_command([command, "model", "one", *options, "--device", "cpu"])
+    assert str(error.value).partition("\n  ")[2] == (hint or "")

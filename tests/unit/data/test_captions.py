@@ -58,7 +58,7 @@ class TestMetadata:
     @pytest.mark.parametrize(
         ("name", "content", "complaint"),
         [
-            ("metadata.jsonl", JSONL + "{", r"metadata.jsonl, line 3 is not JSON"),
+            ("metadata.jsonl", JSONL + "{", r"metadata.jsonl, line 3 is not JSON: [^:]*: column 2"),
             ("metadata.jsonl", "[1]", r"line 1 is not an object"),
             ("metadata.jsonl", '{"text": "b"}', r"line 1: there is no file_name"),
             ("metadata.jsonl", '{"file_name": "00.png"}', r"line 1: there is neither text nor label"),
@@ -70,9 +70,12 @@ class TestMetadata:
             ("metadata.csv", "file_name,text\n99.png,b\n", r"metadata.csv, line 2: .* no image 99.png"),
             ("metadata.csv", "name,text\n00.png,b\n", r"line 2: there is no file_name"),
             ("metadata.csv", 'file_name,text\n00.png,"b\n', r"metadata.csv, line 2"),
+            ("metadata.csv", "file_name,text\n00.png\n", r"metadata.csv, line 2 ends before text"),
+            ("metadata.csv", "file_name,label\n00.png\n", r"metadata.csv, line 2 ends before label"),
             ("metadata.csv", "file_name,words\n00.png,b\n", r"neither text nor label"),
             ("00.txt", b"\xff", r"00.txt, line 1 is not UTF-8"),
             ("00.json", "{", r"00.json is not JSON"),
+            ("00.json", '{\n"text"', r"00.json is not JSON: .* line 2 column 7"),
         ],
     )
     def test_what_is_broken_is_named_with_its_line(self, folder, name, content, complaint):
@@ -80,6 +83,31 @@ class TestMetadata:
         with pytest.raises(DataError, match=complaint):
             captions(folder)
         assert captions(folder, "none") == [None] * 12
+
+    def test_a_null_is_no_caption_and_what_captions_need_not_is_left_out(self, folder):
+        (folder / "metadata.csv").write_text("file_name,text,width\n00.png,house\n")
+        assert captions(folder)[0] == "house"
+        (folder / "metadata.jsonl").write_text('{"file_name": "00.png", "text": null}')
+        assert captions(folder) == [None] * 12
+
+    def test_names_are_looked_up_once_for_all_tables(self, folder, noise):
+        class Listed(list):
+            looks = 0
+
+            def __iter__(self):
+                Listed.looks += 1
+                return super().__iter__()
+
+        looks = []
+        for number in range(3):
+            (folder / str(number)).mkdir()
+            noise(number).save(folder / str(number) / "00.png")
+            (folder / str(number) / "metadata.csv").write_text("file_name,text\n00.png,house\n")
+            source = open_source(str(folder))
+            source.entries, Listed.looks = Listed(source.entries), 0
+            assert read_captions(source, "auto").texts.count("house") == number + 1
+            looks.append(Listed.looks)
+        assert looks == looks[:1] * 3
 
     def test_an_unreadable_file_is_named(self, folder):
         (folder / "metadata.jsonl").write_text(JSONL)

@@ -197,17 +197,30 @@ def test_the_command_saves_statistics_that_it_compares_with(place, both, monkeyp
         ("a b --save c.safetensors", "two sets to compare, or one and a file"),
         ("a --save c.npz", "does not end in .safetensors"),
         ("a b --metrics fid,quux", "no metric 'quux'"),
+        ("a b --metrics diversity", "no metric 'diversity'"),
+        ("a absent", "absent does not exist"),
+        ("a empty", "empty holds no images"),
+        ("a absent.safetensors", "absent.safetensors cannot be opened"),
+        ("a moments.safetensors", "mean and covariance, which serve fid; kid takes features"),
         ("a b --size 0", "not a number of pixels"),
     ],
 )
-def test_mistakes_are_answered_before_anything_is_computed(place, monkeypatch, words, said):
+def test_mistakes_are_answered_before_anything_is_computed(place, files, monkeypatch, words, said):
     monkeypatch.chdir(place)
-    with pytest.raises(ConfigError, match=said):
+    monkeypatch.setattr(statistics, "_look", None)
+    (place / "empty").mkdir(exist_ok=True)
+    with pytest.raises((ConfigError, DataError), match=said):
         run_command(["fid", *words.split()])
+
+
+def test_the_hint_names_metrics_of_sets_alone(place, monkeypatch):
+    monkeypatch.chdir(place)
+    with pytest.raises(ConfigError, match=r"such as:  --metrics fid,kid,prdc$"):
+        run_command(["fid", "a", "b", "--metrics", "quux"])
 
 
 def test_a_built_in_set_is_not_taken_for_the_model_of_that_name(place, monkeypatch):
     monkeypatch.chdir(place)
-    (place / "empty").mkdir()
+    (place / "empty").mkdir(exist_ok=True)
     with pytest.raises(DataError, match="empty holds no images"):
         run_command(["fid", "empty", "emoji"])
