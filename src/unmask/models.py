@@ -26,7 +26,12 @@ BUILTIN = Path(__file__).with_name("builtin")
 
 def open_model(model: str | Path) -> Bundle:
     """The model in a folder, of a built-in name or of one on the Hugging Face hub, checked in full."""
-    return bundle.load(locate(model))
+    folder = locate(model)
+    if folder.parts == (str(model),) and not folder.exists() and not bundle.is_run(folder.parent):
+        built_in = f"built in are {', '.join(builtin_names())}"
+        hint = f"{built_in}; or name a folder with {bundle.MANIFEST}"
+        raise BundleError(f"there is nothing at {model}", hint=hint)
+    return bundle.load(folder)
 
 
 def locate(model: str | Path) -> Path:
@@ -38,11 +43,6 @@ def locate(model: str | Path) -> Path:
         return BUILTIN / name
     if not folder.exists() and (near := get_close_matches(name, builtin_names(), n=1)):
         raise BundleError(f"there is no model {name}", hint=f"did you mean {near[0]}, which is built in?")
-    if not folder.exists() and folder.parts == (name,) and not bundle.is_run(folder.parent):
-        built_in = f"built in are {', '.join(builtin_names())}"
-        raise BundleError(
-            f"there is no model {name}", hint=f"{built_in}; or name a folder with {bundle.MANIFEST}"
-        )
     elsewhere = not folder.parent.exists() and hub.is_name(name)
     return hub.snapshot(name) if elsewhere else folder
 

@@ -57,9 +57,9 @@ def test_a_misspelt_built_in_model_is_suggested(somewhere):
 
 def test_without_a_folder_of_that_name_the_built_in_models_are_named(somewhere):
     with pytest.raises(
-        BundleError, match=r"no model nosuch\n  built in are avatars, emoji, fruit; or name a"
+        BundleError, match=r"nothing at nosuch\n  built in are avatars, emoji, fruit; or name a"
     ):
-        locate("nosuch")
+        open_model("nosuch")
 
 
 def test_a_run_is_its_best_model(run):
