@@ -23,12 +23,15 @@ from unmask.data.config import ImagesConfig
 from unmask.data.pixels import PixelSet
 from unmask.diffusion.likelihood import likelihood_of
 from unmask.evaluation import inception
+from unmask.evaluation.features import Extractor
 from unmask.evaluation.fid import Moments
+from unmask.evaluation.neighbours import nearest_pictures
 from unmask.evaluation.pixel_likelihood import ScaleHead, pixel_nats
 from unmask.evaluation.reconstruction import measure_reconstructions
 from unmask.pipeline import Pipeline
 from unmask.prior.config import PriorConfig
 from unmask.rng import generator, hashed
+from unmask.sweeps.evaluate import evaluate
 from unmask.training.codec_task import CodecTask
 from unmask.training.config import DiffusionConfig, EngineConfig, LoopConfig, OptimConfig
 from unmask.training.engine import Engine
@@ -51,8 +54,24 @@ DRAWING = {
     "inpaint": lambda model: model.inpaint(PICTURE, (4, 4, 8, 8), count=2, rank=True),
     "guided edit": lambda model: model.inpaint(PICTURE, (4, 4, 8, 8), count=2, guidance=2.0),
     "extend": lambda model: model.extend(PICTURE, right=6, count=2),
+    "vary": lambda model: model.vary(PICTURE, count=2, steps=3),
+    "unlikely": lambda model: model.vary(PICTURE, strength=0.3, unlikely=True, count=2, steps=3),
     "reconstruct": lambda model: model.reconstruct([PICTURE]),
     "preview": lambda model: model.preview(torch.arange(16)[None]),
+}
+GUIDED = {"steps": 4, "guidance": 3.0, "negative": "dog"}
+BY_PROMPT = {
+    "prompt": lambda model: model.sample(2, "red cat", steps=4),
+    "prompts": lambda model: model.sample(3, ["red cat", "dog"], **GUIDED),
+    "captions": lambda model: model.sample(2, steps=4, guidance=2.0),
+    "interpolated": lambda model: model.sample(2, "cat", steps=4, guidance=(3.0, 1.0)),
+    "canvas": lambda model: [model.canvas((24, 20), "cat", **GUIDED)],
+    "along": lambda model: [model.canvas((40, 16), ["cat", "red dog"], **GUIDED)],
+    "along, by windows": lambda model: [model.canvas((40, 16), ["cat", "dog"], windows=2, **GUIDED)],
+    "inpaint": lambda model: model.inpaint(PICTURE, (4, 4, 8, 8), "red", count=2, rank=True, **GUIDED),
+    "extend": lambda model: model.extend(PICTURE, "dog", right=6, count=2, **GUIDED),
+    "vary": lambda model: model.vary(PICTURE, "cat", unlikely=True, count=2, **GUIDED),
+    "guide": lambda model: model.sample(2, "cat", steps=4, guide=model, guidance=2.0),
 }
 
 
@@ -62,9 +81,11 @@ def gpu(request):
         yield gpu
 
 
-def pipeline(kind, device):
-    bundle = untrained(kind)
+def pipeline(kind, device, words=()):
+    bundle = untrained(kind, words=words)
     bundle.about["curve"] = CURVE
+    if words:
+        bundle.about["prior_captions"] = ["red cat", "dog"]
     bundle.prior.tensors["head.weight"] *= 4  # opinions, so that a difference in logits shows
     return Pipeline(bundle, torch.device(device))
 
@@ -116,6 +137,42 @@ def test_a_hash_is_the_same_integer_everywhere(gpu):
 @pytest.mark.parametrize("way", DRAWING)
 def test_everything_that_draws_draws_the_same_pictures(gpu, way):
     assert same(DRAWING[way](pipeline("absorbing", gpu.device)), DRAWING[way](pipeline("absorbing", "cpu")))
+
+
+def captioned(kind, device):
+    return pipeline(kind, device, ("cat", "dog", "red"))
+
+
+@pytest.mark.parametrize("way", BY_PROMPT)
+def test_everything_that_takes_a_prompt_draws_the_same_pictures(gpu, way):
+    there, here = (captioned("absorbing", device) for device in (gpu.device, "cpu"))
+    assert same(BY_PROMPT[way](there), BY_PROMPT[way](here))
+
+
+def test_an_autoregressive_prior_draws_prompts_alike(gpu):
+    there, here = (captioned("autoregressive", device) for device in (gpu.device, "cpu"))
+    for prompt in ("red cat", ["cat", "dog"], None):
+        assert same(*(model.sample(2, prompt, guidance=3.0, negative="dog") for model in (there, here)))
+
+
+def test_pictures_are_captioned_alike(gpu):
+    there, here = (captioned("absorbing", device) for device in (gpu.device, "cpu"))
+    assert there.caption([PICTURE], draws=8) == here.caption([PICTURE], draws=8)
+
+
+@pytest.mark.parametrize(
+    ("kind", "by"), [("absorbing", "label"), ("absorbing", "picture"), ("autoregressive", "picture")]
+)
+def test_pictures_are_classified_alike(gpu, kind, by):
+    there, here = (captioned(kind, device) for device in (gpu.device, "cpu"))
+    (found,) = there.classify([PICTURE], ["red cat", "dog"], by=by, draws=3)
+    (wanted,) = here.classify([PICTURE], ["red cat", "dog"], by=by, draws=3)
+    assert found == pytest.approx(wanted, rel=1e-3)
+
+
+def test_words_are_scored_alike(gpu):
+    there, here = (captioned("absorbing", device).score([PICTURE], draws=4) for device in (gpu.device, "cpu"))
+    assert there.bits == pytest.approx(here.bits)
 
 
 def test_an_autoregressive_prior_draws_the_same_pictures_and_shows_them_meanwhile(gpu):
@@ -178,6 +235,64 @@ def test_metrics_are_computed_alike(gpu, rng):
 
     here = measured("cpu")
     assert measured(gpu.device) == pytest.approx(here, rel=1e-3)
+
+
+def drawn(module):
+    """A network with random weights."""
+    for number, parameter in enumerate(module.parameters()):
+        parameter.data.uniform_(0, 2 / parameter[0].numel(), generator=generator(number))
+    return module
+
+
+@pytest.fixture
+def noise(tmp_path, rng):
+    """The file of twelve pictures."""
+    pictures = torch.randint(256, (12, 16, 16, 3), generator=rng, dtype=torch.uint8)
+    np.save(tmp_path / "noise.npy", pictures.numpy())
+    return str(tmp_path / "noise.npy")
+
+
+@pytest.fixture
+def on(gpu, monkeypatch, tmp_path):
+    """The devices, the second time with nothing in the cache that the first has put there."""
+
+    def devices():
+        for name, device in (("gpu", gpu.device), ("cpu", torch.device("cpu"))):
+            monkeypatch.setenv("UNMASK_CACHE", str(tmp_path / name))
+            yield device
+
+    return devices
+
+
+@pytest.mark.parametrize("by", ["lpips", "pixels"])
+def test_neighbours_are_found_alike(on, noise, monkeypatch, by):
+    weights = drawn(Perceptual("alex")).state_dict()
+    monkeypatch.setattr("unmask.third_party.weights.require", {"lpips-alex": weights}.get)
+    found = []
+    for device in on():
+        pixels = pipeline("absorbing", device).open(noise)
+        (nearest,) = nearest_pictures([PICTURE], pixels, count=3, by=by, device=device)
+        found.append([each.distance for each in nearest])
+    assert found[0] == pytest.approx(found[1], rel=1e-2)  # of features in half precision
+
+
+def test_samples_are_evaluated_alike(on, noise, monkeypatch, tmp_path):
+    def few(device):
+        def extract(images):
+            return images.to(device).float().flatten(1)[:, :8]
+
+        return Extractor("eight levels", extract)
+
+    monkeypatch.setattr("unmask.sweeps.evaluate.inception_features", few)
+    rows = []
+    for number, device in enumerate(on()):
+        place, metrics = tmp_path / str(number), ("fid", "kid", "prdc", "diversity")
+        model = pipeline("absorbing", device)
+        how = {"metrics": metrics, "count": 6, "k": 2, "replicates": 2, "split": "all", "steps": 3}
+        (row,) = evaluate(model, noise, out=place, **how).rows
+        rows.append({name: value for name, value in row.items() if isinstance(value, float)})
+    assert {"fid", "kid", "coverage", "code_perplexity"} <= rows[0].keys()
+    assert rows[0] == pytest.approx(rows[1], rel=1e-2, nan_ok=True)
 
 
 class PretendEngine(Engine):
@@ -306,12 +421,6 @@ def test_a_stopped_training_goes_on_as_if_it_had_not_been_stopped(train):
 @pytest.mark.slow
 def test_a_codec_trains_alike_by_lpips_and_is_validated_by_fid(train, monkeypatch):
     """Networks with random weights measure as well as those of others would."""
-
-    def drawn(module):
-        for number, parameter in enumerate(module.parameters()):
-            parameter.data.uniform_(0, 2 / parameter[0].numel(), generator=generator(number))
-        return module
-
     layers = drawn(inception._inception()).state_dict()
     known = {"inception": layers, "lpips-vgg": drawn(Perceptual("vgg")).state_dict()}
     monkeypatch.setattr("unmask.third_party.weights.require", known.get)

@@ -52,7 +52,7 @@ class KVCache:
         logits = merge_blocks(self._head(self._norm(x))).float()
         if place >= prior.text.length:
             return logits[:, : prior.codebook_size]
-        return prior.possible(logits, torch.tensor(place, device=x.device))
+        return prior.possible(logits, torch.full((), place, device=x.device))
 
 
 class CachedBlock:
