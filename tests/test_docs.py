@@ -112,7 +112,9 @@ def test_the_page_on_sampling_tells_what_built_in_models_recommend(model):
     """Every number but those of a switch that is fully on; what is the same stands once."""
     row = re.search(rf"^\| `{model}`.*$", (ROOT / "docs/sampling.md").read_text(), re.M)
     new, other = row[0].split(" | ")[1:]
-    for use, settings in open_model(model).sampling["recommended"].items():
+    recommended = open_model(model).sampling["recommended"]
+    for use in recommended.keys() - {"budgets"}:  # what was tuned for other numbers of steps
+        settings = recommended[use]
         cell = new if use == "sample" else other.replace("the same", new)
         told = {float(number) for number in re.findall(r"\d[\d.]*", cell)}
         assert {value for value in settings.values() if not isinstance(value, str)} - {1} <= told, use

@@ -69,9 +69,9 @@ export class Inspect {
         el("img", { src: back.pictures[1], alt: "The reconstruction" }),
       ),
       this.map(
-        "Surprise",
+        "Bits per code",
         scale,
-        paint(bitsByCode, (value) => glow(value / (most || 1)), "Surprise of each code"),
+        paint(bitsByCode, (value) => glow(value / (most || 1)), "Bits that each code takes"),
       ),
       this.map(
         "Codes",
