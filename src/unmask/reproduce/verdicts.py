@@ -26,7 +26,7 @@ class Value(NamedTuple):
 
     def __str__(self) -> str:
         if not self.error > 0:
-            return f"{self.mean:.4g}"
+            return f"{self.mean:,.0f}" if self.mean >= 10_000 else f"{self.mean:.4g}"
         digits = max(0, 1 - math.floor(math.log10(self.error)))
         return f"{self.mean:.{digits}f} ± {self.error:.{digits}f}"
 
