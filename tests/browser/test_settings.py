@@ -84,7 +84,7 @@ def test_a_new_setting_and_a_new_choice_are_asked_for_and_said(told):
     expect(page.locator(".batch .tile:enabled")).to_have_count(2)
     expect(page.locator(".batch h2").first).to_contain_text("recommended · order spiral")
     assert [(request["boldness"], request["order"]) for request in asked] == [
-        (0.75, "random"),
+        (0.75, "confidence"),  # the model's own
         (0.5, "spiral"),  # the new order leaves no choice but the default
     ]
 

@@ -167,6 +167,7 @@ class Sampler:
             )
         if guide is not None and chosen.guidance == 1:
             raise ConfigError("at guidance 1 a guide has no effect", hint="--guidance 2")
+        self.words.ids(negative)  # an unknown word is refused now
         if seed is None:
             seed = secrets.randbits(31)
             say(f"seed {seed}")
