@@ -92,7 +92,12 @@ def inpainting(
             if known == "above":
                 mask[top + edge :] = 255
             [drawn] = pipeline.inpaint(
-                picture, Image.fromarray(mask), count=1, settings="paper", seam=0, seed=derive(seed, number)
+                picture,
+                Image.fromarray(mask),
+                count=1,
+                settings="paper",
+                seam=0,
+                seed=derive(seed, number) >> 10,
             )
             difference = np.asarray(drawn, np.float64)[rows, columns] - picture[rows, columns]
             errors.append(np.abs(difference).mean() / 255)
@@ -123,7 +128,7 @@ def windows(
                     settings="paper",
                     stride=stride,
                     windows=some,
-                    seed=derive(seed, "canvas", number),
+                    seed=derive(seed, "canvas", number) >> 10,  # as large as seeds may be
                 )
             )
             left = derive(seed, "window", number) % (size + 1)

@@ -148,7 +148,10 @@ def test_without_a_token_nobody_stays(app, serve):
 def test_who_is_in_may_take_time(app, serve):
     with serve(app, DoorLimits(seconds=0.1)) as address:
         job = requests.post(
-            f"{address}/api/v1/canvas", json={"width": 256, "height": 256}, headers=OWNER, timeout=60
+            f"{address}/api/v1/canvas",
+            json={"width": 256, "height": 256, "care": "exact"},
+            headers=OWNER,
+            timeout=60,
         ).json()
         stream = requests.get(
             f"{address}/api/v1/jobs/{job['id']}/events", headers=OWNER, stream=True, timeout=60
